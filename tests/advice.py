@@ -12,7 +12,7 @@ from humaneval.text import PAYING, WRITING
 from tests.conftest import ROOT
 
 ROOMS = ("humaneval", "generators")
-MADE_BY = ("command", "to_accept", "_to_pay")
+MADE_BY = ("command", "to_accept", "to_pay", "pay_by_hand")
 """Functions that return a command."""
 PRINTED = re.compile(r"`(humaneval [^`\n]*)`|(?:^|[ (])(humaneval [^`\n]*[^`.\n])$", re.MULTILINE)
 

@@ -11,6 +11,7 @@ from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 from humaneval.report.archive import make_archive
 from humaneval.report.archive_check import check_archive
+from humaneval.text import counted
 
 
 @click.command()
@@ -50,7 +51,8 @@ def archive(
         facts = {name: value for name, value in done._asdict().items() if name != "content"}
         emit({**facts, "archive": path.resolve()})
         return
-    say(f"Archive written to {path.resolve()}: {done.files} files, {done.responses:,} responses.")
+    holds = f"{counted(done.files, 'file')}, {counted(done.responses, 'response')}"
+    say(f"Archive written to {path.resolve()}: {holds}.")
     say(f"SHA-256 of its manifest, for a paper: {done.sha256}")
 
 
@@ -60,7 +62,7 @@ def _check(path: Path, as_json: bool) -> None:
         emit({"archive": path.resolve(), **found._asdict()})
         return
     say(
-        f"{path}: {found.files} files are unchanged, and the {found.responses:,} responses of {found.study}"
-        " give the same scores.json, byte for byte."
+        f"{path}: {counted(found.files, 'file', 'is', 'are')} unchanged, and the"
+        f" {counted(found.responses, 'response')} of {found.study} give the same scores.json, byte for byte."
     )
     say(f"SHA-256 of its manifest: {found.sha256}")

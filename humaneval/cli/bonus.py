@@ -8,6 +8,8 @@ import click
 
 from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
 from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.link import NO_BONUS
+from humaneval.crowd.lost_work import refuse_by_link
 from humaneval.fees import money
 
 
@@ -37,6 +39,7 @@ def bonus(
 ) -> None:
     """Pay the worker of ASSIGNMENT a bonus. Running the same command again pays nothing more."""
     at, dollars = app.study_at(endpoint, study), money(amount)
+    refuse_by_link(at, assignment, NO_BONUS)
     cost = at.platform.bonus_cost(dollars)
     if not options.dry_run:
         confirm_spending(at.platform.endpoint, cost.total, options, due=dollars > 0)

@@ -34,13 +34,14 @@ def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str)
     if options.as_json:
         emit({"study": study, "endpoint": endpoint, "dry_run": options.dry_run, **asdict(done)})
         return
+    hits = counted(done.hits, "HIT")
     if options.dry_run:
-        say(
-            f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing"
-            " was done."
-        )
+        people = counted(done.in_hand, "person", "is", "are", plural="people")
+        say(f"Would delete {hits} at {endpoint}; {people} still at work. Nothing was done.")
     else:
-        say(f"{counted(done.hits, 'HIT')} deleted at {endpoint}.")
+        say(f"{hits} deleted at {endpoint}.")
+    if done.gone:
+        say(f"{counted(done.gone, 'HIT', 'was', 'were')} gone there before: there was nothing to delete.")
     if done.unpaid:
         say(
             f"{counted(done.unpaid, 'form')} answered on our server and never paid."
@@ -53,6 +54,6 @@ def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str)
         )
     if done.final_rejections:
         say(
-            f"{done.final_rejections} rejections {'could' if options.dry_run else 'can'} then no longer be"
-            " undone."
+            f"{counted(done.final_rejections, 'rejection')} {'could' if options.dry_run else 'can'} then no"
+            " longer be undone."
         )

@@ -8,18 +8,18 @@ from dataclasses import asdict
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
-from humaneval.crowd.as_planned import Difference, told, unaccepted
 from humaneval.crowd.collect import (
     Accepted,
     CollectedWork,
     collect_work,
 )
+from humaneval.crowd.figures import Difference, told, unaccepted
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
 from humaneval.errors import NotAsPlannedError
 from humaneval.progress import progress
-from humaneval.text import PAYING, command
+from humaneval.text import PAYING, command, counted
 
 
 @click.command()
@@ -92,7 +92,8 @@ def _say(at: StudyAtPlatform, found: CollectedWork, options: RunOptions) -> None
 
 
 def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
-    say(f"{found.submissions} submitted, {found.new} of them new; {found.responses} responses in all.")
+    responses = counted(found.responses, "response")
+    say(f"{found.submissions} submitted, {found.new} of them new; {responses} in all.")
     if not found.submissions:
         _tell_elsewhere(at)
     if found.rebuilt:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
-from humaneval.crowd.compensate import compensate_worker
+from humaneval.crowd.compensate import Compensated, compensate_worker
+from humaneval.crowd.paid_elsewhere import PaidElsewhere, pay_elsewhere
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.fees import money
 
 
@@ -16,6 +20,11 @@ from humaneval.fees import money
 @click.option("--reason", required=True, help="The reason, which the worker reads.")
 @click.option(
     "--worker", default="", help="The worker to pay, if the platform gave ASSIGNMENT to several people."
+)
+@click.option(
+    "--elsewhere",
+    is_flag=True,
+    help="Pay nothing: enter in the books that you paid this worker by hand, outside of the platform.",
 )
 @to_option
 @spending
@@ -28,6 +37,7 @@ def compensate(
     amount: str,
     reason: str,
     worker: str,
+    elsewhere: bool,
     endpoint: str,
 ) -> None:
     """Pay a worker whose work was lost before it was submitted.
@@ -37,8 +47,23 @@ def compensate(
     If something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and
     is paid at once; `collect` enters it in the ledger. Write to the worker with `notify` if the platform
     allows it.
+
+    A platform that lost its work, or its workers, cannot pay them. Pay them by hand where you can reach them,
+    and enter it with --elsewhere. Then nobody pays them again. The same command with another amount corrects
+    the entry.
     """
     at, dollars = app.study_at(endpoint, study), money(amount)
+    if elsewhere:
+        entered = pay_elsewhere(
+            at,
+            assignment=assignment,
+            amount=dollars,
+            reason=reason,
+            worker=worker,
+            dry_run=options.dry_run,
+        )
+        _tell_entered(at, options, assignment, entered)
+        return
     total = at.platform.cost(dollars, 1).total
     if not options.dry_run:
         confirm_spending(at.platform.endpoint, total, options)
@@ -62,6 +87,11 @@ def compensate(
         else:
             say(f"{done.worker} {'was paid' if done.paid else 'has the HIT already'}. Nothing was done.")
         return
+    _tell(at, options, assignment, done)
+
+
+def _tell(at: StudyAtPlatform, options: RunOptions, assignment: str, done: Compensated) -> None:
+    facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
     if options.as_json:
         emit(
             {
@@ -74,9 +104,25 @@ def compensate(
             }
         )
         return
-    say(
-        f"{done.worker} {'can now take' if done.made_now else 'has been able to take'} ${dollars} at"
-        f" {done.preview_url}"
-    )
+    if not done.preview_url:
+        say(f"{done.worker} was paid ${done.cost.rewards} elsewhere; nothing was put up.")
+        return
+    can = "can now take" if done.made_now else "has been able to take"
+    say(f"{done.worker} {can} ${done.cost.rewards} at {done.preview_url}")
     if done.paid:
         say("It is paid.")
+
+
+def _tell_entered(at: StudyAtPlatform, options: RunOptions, assignment: str, entered: PaidElsewhere) -> None:
+    if options.as_json:
+        facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
+        emit({**facts, "dry_run": options.dry_run, **asdict(entered)})
+    elif entered.by_platform:
+        say(f"{entered.worker} was paid ${entered.amount} at {at.endpoint} before; nothing was entered.")
+    elif options.dry_run:
+        say(f"Would enter ${entered.amount} for {entered.worker}, paid elsewhere. Nothing was done.")
+    elif entered.before is None:
+        say(f"${entered.amount} for {entered.worker} is in the books as paid elsewhere. Nothing was sent.")
+    else:
+        corrected = "" if entered.before == entered.amount else f", and is now ${entered.amount}"
+        say(f"${entered.before} for {entered.worker} was in the books as paid elsewhere before{corrected}.")

@@ -98,7 +98,7 @@ def _responses(app: App, study: str, out: Path, excel: bool, everything: bool, a
     if as_json:
         emit({"study": study, "file": out, "responses": len(lines), "forms_set_aside": aside})
         return
-    say(f"{len(lines)} responses written to {out}.")
+    say(f"{counted(len(lines), 'response')} written to {out}.")
     if aside:
         say(
             f"{counted(aside, 'form')} left out: rejected, or by people who had taken part before. --all"
@@ -117,7 +117,7 @@ def _comments(app: App, study: str, out: Path, excel: bool, as_json: bool) -> No
     if as_json:
         emit({"study": study, "file": out, "comments": len(lines)})
         return
-    say(f"{len(lines)} comments written to {out}.")
+    say(f"{counted(len(lines), 'comment')} written to {out}.")
 
 
 def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool, as_json: bool) -> None:
@@ -127,8 +127,8 @@ def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool
         emit({"study": study or None, "folder": folder, **counts._asdict()})
         return
     say(
-        f"{counts.infills} infills of {counts.generators} generators and {counts.passages} passages written"
-        f" to {folder}, with a codebook."
+        f"{counted(counts.infills, 'infill')} of {counted(counts.generators, 'generator')} and"
+        f" {counted(counts.passages, 'passage')} written to {folder}, with a codebook."
     )
     if not with_stories:
         say("The stories' own sentences are left out; --with-stories includes them.")

@@ -7,6 +7,7 @@ import click
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.extend import expire_all, extend_all, to_change
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.text import counted
 
 
 @click.command()
@@ -29,7 +30,8 @@ def extend(app: App, options: RunOptions, study: str, days: float, endpoint: str
     if options.as_json:
         emit({"study": study, "endpoint": endpoint, "extended": changed})
     else:
-        say(f"{changed} HITs at {endpoint} can be found for {days:g} days from now.")
+        time = "1 day" if days == 1 else f"{days:g} days"
+        say(f"{counted(changed, 'HIT')} at {endpoint} can be found for {time} from now.")
 
 
 @click.command()
@@ -53,9 +55,10 @@ def expire(app: App, options: RunOptions, study: str, endpoint: str) -> None:
             }
         )
     else:
+        people = counted(expired.still_working, "person", "has", "have", plural="people")
         say(
-            f"{expired.hits} HITs at {endpoint} taken down; {expired.still_working} people have an open form"
-            " and may still submit."
+            f"{counted(expired.hits, 'HIT')} at {endpoint} taken down; {people} an open form and may still"
+            " submit."
         )
 
 
@@ -64,4 +67,4 @@ def _tell_plan(at: StudyAtPlatform, verb: str, options: RunOptions) -> None:
     if options.as_json:
         emit({"study": at.name, "endpoint": at.endpoint, f"would_{verb}": hits})
     else:
-        say(f"Would {verb} {hits} HITs at {at.endpoint}. Nothing was done.")
+        say(f"Would {verb} {counted(hits, 'HIT')} at {at.endpoint}. Nothing was done.")

@@ -17,6 +17,7 @@ from humaneval.infills.generate import build, judge, kinds
 from humaneval.infills.generate import forget as forget_generator
 from humaneval.progress import progress
 from humaneval.stories import bundled_stories
+from humaneval.text import counted
 
 
 @click.group()
@@ -54,7 +55,7 @@ def forget(app: App, name: str, as_json: bool) -> None:
     if as_json:
         emit({"generator": name, "forgotten": count})
     else:
-        say(f"{name} and its {count} infills are deleted.")
+        say(f"{name} and its {counted(count, 'infill')} are deleted.")
 
 
 @generators.command()

@@ -9,15 +9,17 @@ import click
 
 from humaneval.cli.publish_links import LinkOptions, publish_links
 from humaneval.cli.run import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
+from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
-from humaneval.crowd.as_planned import refuse_differing
+from humaneval.crowd.as_planned import look
 from humaneval.crowd.endpoints import require_public_https
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import UsageError
 from humaneval.progress import progress
-from humaneval.text import command
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -90,7 +92,9 @@ def publish(
     if not static:
         require_public_https(at.platform.endpoint, app.settings)
     # HITs that an interrupted run put up are neither made nor paid for again.
+    refuse_elsewhere(at)
     found_again = 0 if options.dry_run else adopt(at)
+    look(at, up(at.study, endpoint))
     plan = _plan(at, options, static, top_up)
     if not options.as_json:
         _tell_plan(at, plan)
@@ -123,19 +127,25 @@ def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) 
     if not plan.lost_rows or options.dry_run or options.as_json or not sys.stdin.isatty():
         return plan
     question = (
-        f"{plan.lost_rows} rows were lost to excluded annotators. Hand them out again at {at.endpoint}?"
+        f"{counted(plan.lost_rows, 'row', 'was', 'were')} lost to excluded annotators. Hand them out again at"
+        f" {at.endpoint}?"
     )
     return plan_hits(at, static=static, top_up=True) if click.confirm(question, err=True) else plan
 
 
 def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
     cost = plan.cost
-    say(
-        f"{at.endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up}"
-        " up already."
-    )
+    new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments, 'assignment')}"
+    say(f"{at.endpoint}: {new} to put up, {plan.already_up:,} up already.")
+    if plan.gone:
+        accept = command("collect", at.name, "--to", at.endpoint, "--accept-lost")
+        say(
+            f"{at.endpoint} no longer has {counted(plan.gone, 'HIT')} of this study. What our server has of"
+            f" their work can be taken in: {accept}"
+        )
     if plan.lost_rows:
-        say(f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.")
+        lost = counted(plan.lost_rows, "row", "was", "were")
+        say(f"{lost} lost to excluded annotators; --top-up hands them out again.")
     say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
     if plan.fees_unsplit > cost.fees:
         say(
@@ -154,6 +164,7 @@ def _plan_document(at: StudyAtPlatform, plan: PublishPlan) -> dict[str, object]:
         "hits": plan.hits,
         "assignments": plan.assignments,
         "already_up": plan.already_up,
+        "gone": plan.gone,
         "lost_rows": plan.lost_rows,
         "cost": str(plan.cost.total),
         "rewards": str(plan.cost.rewards),
@@ -181,6 +192,6 @@ def _result_document(
 
 def _tell_result(at: StudyAtPlatform, result: PublishResult, found_again: int) -> None:
     adopted = f", {found_again} found again after an interrupted run" if found_again else ""
-    say(f"Published {result.made} HITs at {at.endpoint}{adopted}.")
+    say(f"Published {counted(result.made, 'HIT')} at {at.endpoint}{adopted}.")
     for url in result.preview_urls:
         say(f"Workers find it at {url}")

@@ -28,7 +28,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import rows_in
 from humaneval.study.stored import Study
-from humaneval.text import command
+from humaneval.text import command, counted
 
 
 class LinkOptions(NamedTuple):
@@ -50,7 +50,8 @@ def publish_links(
     plan = plan_hits(at, invitations=invitations, top_up=top_up, dry_run=options.dry_run)
     if plan.lost_rows:
         say(
-            f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.",
+            f"{counted(plan.lost_rows, 'row', 'was', 'were')} lost to excluded annotators; --top-up hands"
+            " them out again.",
             err=True,
         )
     if options.dry_run:
@@ -115,14 +116,16 @@ def _invitations(study: Study, links: LinkOptions, listed: People | None) -> lis
         with reading(study.engine) as session:
             rows = rows_in(session, study.id)
         if links.places and links.places > rows:
-            say(f"{links.places} places for {rows} forms: the last to come find no form left.", err=True)
+            places = counted(links.places, "place")
+            say(f"{places} for {counted(rows, 'form')}: the last to come find no form left.", err=True)
         return [panel_invitation(links.places) if links.panel else open_invitation(links.places)]
     with reading(study.engine) as session:
         rows = rows_in(session, study.id)
     with writing(study.engine) as session:
         invitations = listed.invitations(stored_secret(session, "pseudonym key"))
     if len(invitations) > rows:
-        say(f"{len(invitations)} people for {rows} forms: the last to come find no form left.", err=True)
+        people = counted(len(invitations), "person", plural="people")
+        say(f"{people} for {counted(rows, 'form')}: the last to come find no form left.", err=True)
     return invitations
 
 
@@ -138,13 +141,16 @@ def _tell_plan(plan: PublishPlan, options: RunOptions) -> None:
             }
         )
     else:
-        say(f"link: {plan.hits} links for {plan.assignments} people to make, {plan.already_up} made already.")
+        links, people = counted(plan.hits, "link"), counted(plan.assignments, "person", plural="people")
+        say(f"link: {links} for {people} to make, {plan.already_up:,} made already.")
 
 
 def _tell_result(result: PublishResult, links: LinkOptions, made: Sequence[str]) -> None:
-    say(f"{result.made} links made, {result.already_up} were there already.")
+    there = f"{result.already_up:,} {'was' if result.already_up == 1 else 'were'} there already"
+    say(f"{counted(result.made, 'link')} made, {there}.")
     if links.out is not None:
-        say(f"{len(made)} people with their links: {links.out}")
+        people = counted(len(made), "person", "with a link", "with their links", plural="people")
+        say(f"{people}: {links.out}")
     elif links.panel:
         say(f"Give the panel this address, with its own placeholders: {made[0]}")
     else:

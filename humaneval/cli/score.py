@@ -35,7 +35,7 @@ from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected
 from humaneval.study.stored import Study, is_simulated, who_answered
-from humaneval.text import Answerers, command
+from humaneval.text import Answerers, command, counted
 
 Missed = Literal["annotator", "row", "none"]
 
@@ -201,8 +201,8 @@ def _score_study(
     _tell(scored, who_answered(opened) if facts["simulated"] else None)
     if facts["forms_set_aside"]:
         say(
-            f"{facts['forms_set_aside']} forms are left out: rejected, or by people who had taken part"
-            " before. --all counts them."
+            f"{counted(facts['forms_set_aside'], 'form', 'is', 'are')} left out: rejected, or by people who"
+            " had taken part before. --all counts them."
         )
     tell_additions(additions_of(opened))
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from humaneval.cli.collect import tell_hits
 from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
 from humaneval.crowd.addresses import GONE, published_at
-from humaneval.crowd.as_planned import unaccepted
+from humaneval.crowd.figures import unaccepted
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.crowd.waiting import ask
+from humaneval.errors import PartialError
 from humaneval.store.types import now
 from humaneval.study.stored import is_simulated, who_answered
 from humaneval.text import command, counted
@@ -22,7 +25,10 @@ from humaneval.text import command, counted
     "--reconcile",
     "with_books",
     is_flag=True,
-    help="Ask each marketplace for its books, and compare bonuses, approvals and the balance.",
+    help=(
+        "Ask each marketplace for its books, and compare bonuses, approvals and the balance. Exit code 3 if"
+        " something is not explained."
+    ),
 )
 @json_option
 @with_app
@@ -53,6 +59,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
                 **({"books": {name: each._asdict() for name, each in books.items()}} if with_books else {}),
             }
         )
+        _refuse_differing_books(books, study)
         return
     if simulated:
         say(simulated_line(who_answered(opened)))
@@ -62,6 +69,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
         _say_progress(line, study)
         if line.endpoint in books:
             _say_books(books[line.endpoint], line.endpoint)
+    _refuse_differing_books(books, study)
 
 
 def _say_progress(line: EndpointStatus, study: str) -> None:
@@ -69,8 +77,8 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         say(
-            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned,"
-            f" none was sent: {go_on}"
+            f"{line.endpoint}: not published. {counted(line.hits, things[:-1])} with"
+            f" {counted(line.planned, 'form')} planned; none was sent: {go_on}"
         )
     else:
         _say_work(line, study, things, go_on)
@@ -92,9 +100,11 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     say(
-        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things}"
-        f" up{over}; ${line.rewards} paid + ${line.fees} fees."
+        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of"
+        f" {counted(line.hits, things[:-1])} up{over}; ${line.rewards} paid + ${line.fees} fees."
     )
+    if line.paid_elsewhere:
+        say(f"  ${line.paid_elsewhere} of it was paid elsewhere, by hand.")
     if line.hits_unsent:
         say(f"  {line.hits_unsent} of them were not sent yet: {go_on}")
     if line.median_minutes is not None and line.hourly is not None:
@@ -159,16 +169,34 @@ def _say_books(books: Reconciled, endpoint: str) -> None:
             f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost"
             f" ${books.held}."
         )
-    if books.unexplained:
+    if books.elsewhere:
+        say(f"  ${books.elsewhere} more was paid elsewhere, by hand.")
+    if books.others or books.others_held:
         say(
-            f"  Since its first HIT the balance fell by ${books.unexplained} that this study does not"
-            " explain."
-            if books.unexplained > 0
-            else f"  Since its first HIT ${-books.unexplained} was added that this study does not explain."
+            f"  Other studies of this database paid ${books.others} at {endpoint} meanwhile, and may still"
+            f" cost ${books.others_held}."
         )
-    if books.others:
-        say(f"  Other studies of this database paid ${books.others} at {endpoint} meanwhile.")
-    if not books.differences and not books.unexplained:
+    if books.left:
+        moved = f"fell by ${books.left}" if books.left > 0 else f"rose by ${-books.left}"
+        say(f"  Since its first HIT the balance {moved} that no study of this database explains.")
+    if books.balance is not None and books.unexplained is None:
+        say(
+            "  The balance is not compared. That of a sandbox never moves, and a marketplace that lost the"
+            " HITs forgot their cost."
+        )
+    if books.agree:
         say(f"  Our books and {endpoint}'s agree.")
     for difference in books.differences:
         say(f"  Differs: {difference}")
+
+
+def _refuse_differing_books(books: Mapping[str, Reconciled], study: str) -> None:
+    """Raise PartialError, after everything is said, if something in the books is not explained."""
+    differ = [endpoint for endpoint, each in books.items() if not each.agree]
+    if differ:
+        collect = command("collect", study, "--to", differ[0])
+        raise PartialError(
+            f"our books differ from those of {' and '.join(differ)}",
+            "Bring ours up to date. What then still differs, other people or programs did, or added to the"
+            f" account: {collect}",
+        )

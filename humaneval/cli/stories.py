@@ -17,7 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import Imported, add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 from humaneval.stories import Problem, Reading, bundled_stories, parse_mapping, read_stories
-from humaneval.text import command, doubts, listed, unshowable
+from humaneval.text import command, counted, doubts, listed, unshowable
 
 SHOWN_PROBLEMS = 20
 
@@ -125,7 +125,7 @@ def _tell(file: Path, read: Reading, imported: Imported, as_json: bool) -> None:
         say(f"Note: {note}", err=True)
     if read.doubtful:
         say(
-            f"Note: {'1 story' if len(read.doubtful) == 1 else f'{len(read.doubtful):,} stories'} may have"
+            f"Note: {counted(len(read.doubtful), 'story', plural='stories')} may have"
             f" other sentences than were found; `{command('stories', 'show', 'ID')}` shows them:",
             err=True,
         )
@@ -145,7 +145,7 @@ def _numbers(imported: Imported) -> dict[str, int]:
 def _counted(imported: Imported) -> str:
     """What an import did, in words."""
     other = f" ({imported.other_split} in another split, where they stay)" if imported.other_split else ""
-    added = "1 story" if imported.added == 1 else f"{imported.added:,} stories"
+    added = counted(imported.added, "story", plural="stories")
     return f"{added} added, {imported.already_there} existed already{other}"
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from humaneval.cli.run import App, RunOptions, acting, console, emit, json_option, say, to_option, with_app
 from humaneval.crowd.workers import Turned, block_workers, exclude_workers, list_workers
+from humaneval.text import counted
 
 
 @click.group()
@@ -53,7 +54,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         )
     if people:
         console().print(table)
-    say(f"{len(people)} workers at {endpoint}.")
+    say(f"{counted(len(people), 'worker')} at {endpoint}.")
 
 
 def changing(function: Callable[..., Any]) -> Callable[..., Any]:

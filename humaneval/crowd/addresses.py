@@ -15,7 +15,7 @@ from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow
 from humaneval.study.stored import Study
-from humaneval.text import command
+from humaneval.text import command, counted
 
 T = TypeVar("T")
 
@@ -105,7 +105,8 @@ def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:
     deleted = sum(hit.closed_at is not None for hit in hits)
     if deleted:
         raise UsageError(
-            f"study {study.name!r} was closed at {endpoint}: its {deleted} HITs were deleted",
+            f"study {study.name!r} was closed at {endpoint}, where {counted(deleted, 'HIT', 'was', 'were')}"
+            " deleted",
             "A closed study stays closed. To ask more people, make another study of the same stories.",
         )
 
@@ -126,8 +127,9 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     if at.platform.find(keys):
         return
     right = "HUMANEVAL_MARKET_URL" if endpoint.name == "local" else "AWS_PROFILE"
+    none = "does not have the HIT" if len(hits) == 1 else f"has none of the {len(hits):,} HITs"
     raise PlatformError(
-        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs of study {at.name!r}:"
+        f"{endpoint.name} ({endpoint.api_url}) {none} of study {at.name!r}:"
         " it is another marketplace or account, or they were deleted there",
         f"Nothing was changed. Set {right} to where the HITs are. If they are gone, take in what our server"
         f" has of their work: {command('collect', at.name, '--to', at.endpoint, '--accept-lost')}",

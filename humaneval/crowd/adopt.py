@@ -10,7 +10,8 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, refuse_elsewhere
-from humaneval.crowd.as_planned import compare, difference_rows, planned_figures
+from humaneval.crowd.as_planned import difference_rows
+from humaneval.crowd.figures import compare, planned_figures
 from humaneval.crowd.outbox import AS_SQL, Intent, pending, perform_each
 from humaneval.crowd.platform import Published
 from humaneval.crowd.study_at import StudyAtPlatform

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Select, literal, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look, refuse_unaccepted
+from humaneval.crowd.as_planned import look
 from humaneval.crowd.ledger import (
     APPROVE,
     REJECT,
     approval_subject,
     assignment_cost,
     find_assignment,
+    refuse_lost,
     rejection_done,
     reward_paid,
+    settled,
 )
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_gone_hits, refuse_unaccepted
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow
+from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.text import PAYING, command
 
@@ -72,10 +77,10 @@ def approve_work(
         work = [_intended(session, at, APPROVE, assignment, {}) for assignment in chosen]
 
     def pay(one: _Work) -> None:
-        def record(session: Session, _: None) -> dict[str, str]:
+        def record(session: Session, before: datetime | None) -> dict[str, str]:
             assignment = session.get_one(AssignmentRow, one.assignment_id)
             assignment.state, assignment.reviewed_at = "approved", now()
-            reward_paid(session, at, assignment)
+            reward_paid(session, at, assignment, before)
             return {"assignment": one.external_id}
 
         perform(
@@ -85,7 +90,9 @@ def approve_work(
             record,
         )
 
-    return _each("approved", work, pay, advance)
+    approved = _each(at, "approved", work, pay, advance)
+    settle_rewards(at)  # some may have been approved before, at another reward
+    return approved
 
 
 def _look_before_paying(
@@ -93,9 +100,16 @@ def _look_before_paying(
 ) -> None:
     """Raise PlatformError if a HIT of this work is gone, or otherwise than planned and nobody accepted it."""
     with reading(at.engine) as session:
-        ids = {one.hit_id for one in _to_approve(session, at, assignments, undo_rejection)}
+        work = _to_approve(session, at, assignments, undo_rejection)
+        session.expunge_all()
+    ids = {one.hit_id for one in work}
     look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
-    refuse_unaccepted(at, "Nothing was approved.", ids, gone=True)
+    with reading(at.engine) as session:
+        for one in work:
+            if one.state == "rejected":  # what is decided cannot be taken in
+                refuse_lost(session, at, one)
+    refuse_gone_hits(at, "Nothing was approved.", ids)
+    refuse_unaccepted(at, "Nothing was approved.", ids)
 
 
 def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: str) -> int:
@@ -107,6 +121,10 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
     """
     reason = plain_words("reason", reason)
     refuse_elsewhere(at)
+    with reading(at.engine) as session:
+        ids = {one.hit_id for one in _to_reject(session, at, assignments)}
+    look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
+    refuse_gone_hits(at, "Nothing was rejected.", ids)
     with writing(at.engine) as session:
         hold_study(session, at.id)
         chosen = _to_reject(session, at, assignments)
@@ -121,7 +139,7 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
 
         perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason), record)
 
-    return _each("rejected", work, refuse)
+    return _each(at, "rejected", work, refuse)
 
 
 def would_approve(
@@ -165,15 +183,18 @@ def _to_approve(
                 AssignmentRow.endpoint == at.endpoint,
                 AssignmentRow.state == "submitted",
                 ~AssignmentRow.is_stray,  # a person decides on these, one by one
+                AssignmentRow.id.not_in(_made_good(at)),  # as above
             )
             .order_by(AssignmentRow.id)
         ).all()
     found = [find_assignment(session, at, external_id) for external_id in assignments]
     rejected = [assignment for assignment in found if assignment.state == "rejected"]
     if rejected and not undo_rejection:
+        first = rejected[0].external_id
         raise PlatformError(
             f"rejected work cannot be approved this way: {', '.join(one.external_id for one in rejected)}",
-            f"Leave it out, or use --undo-rejection within {UNDO_DAYS} days. Nothing was approved.",
+            f"Nothing was approved. Leave it out, or take the rejection back within {UNDO_DAYS} days:"
+            f" {command('approve', at.name, first, '--to', at.endpoint, '--undo-rejection')}",
         )
     late = [
         one.external_id
@@ -187,7 +208,36 @@ def _to_approve(
             "Nothing was approved. Pay the worker instead:"
             f" {command('bonus', at.name, late[0], '--to', at.endpoint, *PAYING)}",
         )
-    return [assignment for assignment in found if assignment.state in ("submitted", "rejected")]
+    to_decide = [assignment for assignment in found if assignment.state in ("submitted", "rejected")]
+    for assignment in to_decide:
+        _refuse_made_good(session, at, assignment)
+    return to_decide
+
+
+def _made_good(at: StudyAtPlatform) -> Select[int]:
+    """Work whose workers were compensated, or are about to be. By link, an approval may cost nothing."""
+    free = not at.platform.cost(at.settings.hit.reward, 1).total
+    return select(PaymentRow.assignment_id).where(
+        PaymentRow.study_id == at.id, PaymentRow.kind == COMPENSATION, literal(not free)
+    )
+
+
+def _refuse_made_good(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> None:
+    """Raise PlatformError if the worker of this work was compensated, or is about to be."""
+    said = settled(session, at, work)
+    if not said or not assignment_cost(session, at, work.hit).total:
+        return
+    reject = command("reject", at.name, work.external_id, "--to", at.endpoint, "--reason", "REASON")
+    raise PlatformError(
+        f"an approval of assignment {work.external_id} would pay twice",
+        f"{said} Nothing was approved."
+        + (
+            f" {at.endpoint} approves and pays it when auto_approval_days are over, unless it is rejected"
+            f" before: {reject}"
+            if work.state == "submitted"
+            else ""
+        ),
+    )
 
 
 def _to_reject(
@@ -219,7 +269,11 @@ def _intended(
 
 
 def _each(
-    word: str, work: Sequence[_Work], decide: Callable[[_Work], None], advance: Advance = lambda amount: None
+    at: StudyAtPlatform,
+    word: str,
+    work: Sequence[_Work],
+    decide: Callable[[_Work], None],
+    advance: Advance = lambda amount: None,
 ) -> int:
     done, refused = 0, []
     for one in work:
@@ -232,6 +286,7 @@ def _each(
     if refused:
         raise PartialError(
             f"{done} {word}, {len(refused)} not: {refused[0].message}",
-            "Run the command again to try the rest.",
+            "Run the command again to try the rest. Somebody else may have decided on them:"
+            f" {command('collect', at.name, '--to', at.endpoint)}",
         )
     return done

@@ -1,119 +1,26 @@
-"""Compares what a platform has with what was planned, and keeps each difference until a person accepts it.
+"""Looks at a platform's HITs, and keeps each difference from the plan until a person accepts it.
 
-Money never moves on a difference that nobody has accepted. The books use what the platform pays.
+The books use what the platform pays: they read here what is there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from datetime import datetime
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.addresses import GONE, PUBLISH, UpHit, hits_of, submitted
+from humaneval.crowd.figures import LIFETIME, Difference, Differs, compare, planned_figures
 from humaneval.crowd.platform import Standing, Terms
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow, StudyRow
+from humaneval.store.tables import DifferenceRow, OutboxRow, StudyRow
 from humaneval.store.types import now
-from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
-from humaneval.text import command
-
-REWARD, PLACES, LIFETIME = "reward", "places", "lifetime"
-TERMS = "terms"
-"""Where the planned figures stand in the request of a publication."""
-SLACK = timedelta(minutes=5)
-"""Clocks and calls make times differ by less than this."""
-SHOWN = 3
-"""How many HITs with the same difference are named."""
-
-
-class Differs(NamedTuple):
-    """One figure, as planned and as a platform has it."""
-
-    planned: str
-    there: str
-
-
-class Difference(NamedTuple):
-    """A figure of a HIT that the platform has otherwise than it was planned."""
-
-    hit: str
-    what: str
-    planned: str
-    there: str
-    accepted_at: datetime | None = None
-
-
-def figures(terms: Terms) -> dict[str, str]:
-    """The figures that are told, in words, but for the lifetime.
-
-    >>> from decimal import Decimal
-    >>> figures(Terms(reward=Decimal("0.8"), assignment_seconds=5400))
-    {'reward': '$0.80', 'time for an assignment': '90 minutes'}
-    """
-    delay = terms.auto_approval_seconds
-    words = {
-        REWARD: None if terms.reward is None else f"${terms.reward:.2f}",
-        PLACES: None if terms.places is None else str(terms.places),
-        "time for an assignment": _minutes(terms.assignment_seconds),
-        "approval delay": None if delay is None else f"{delay / 3600:g} hours",
-        "question": None if terms.question is None else f"one with the hash {terms.question}",
-        "requirements": terms.requirements,
-        "title": terms.title,
-        "description": terms.description,
-        "keywords": terms.keywords,
-    }
-    return {name: word for name, word in words.items() if word is not None}
-
-
-def _minutes(seconds: int | None) -> str | None:
-    return None if seconds is None else f"{seconds / 60:g} minutes"
-
-
-def compare(
-    planned: Mapping[str, str], until: datetime | None, there: Terms, moment: datetime
-) -> dict[str, Differs]:
-    """What differs between planned figures and a platform's, by the name of the figure.
-
-    `until` is when the HIT should run out. Once it has run out on both sides, it does not matter when.
-    """
-    has = figures(there)
-    found = {
-        name: Differs(planned[name], has[name])
-        for name in planned
-        if name in has and planned[name].strip() != has[name].strip()
-    }
-    if until is not None and there.expires_at is not None:
-        both_over = until <= moment and there.expires_at <= moment
-        if not both_over and abs(until - there.expires_at) > SLACK:
-            found[LIFETIME] = Differs(_until(until), _until(there.expires_at))
-    return found
-
-
-def _until(moment: datetime) -> str:
-    return f"until {moment:%Y-%m-%d %H:%M} UTC"
-
-
-def planned_figures(settings: StudyFile, hit: HitRow, request: Mapping[str, object]) -> dict[str, str]:
-    """What a HIT should have. Older databases kept no figures: theirs are those of the study file."""
-    terms = settings.hit
-    kept = request.get(TERMS)
-    known = figures(
-        Terms(
-            reward=terms.reward,
-            places=hit.assignments,
-            assignment_seconds=terms.assignment_minutes * 60,
-            auto_approval_seconds=round(terms.auto_approval_days * 86_400),
-        )
-    )
-    return {**known, **kept, PLACES: str(hit.assignments)} if isinstance(kept, dict) else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +34,7 @@ class _Changes:
 def _changes(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]) -> _Changes:
     """What `seen` changes. The terms of a HIT that is gone are None."""
     moment, over, new = now(), [], []
-    open_rows = _open(session, at.study, at.endpoint)
+    open_rows = open_differences(session, at.study, at.endpoint)
     published = select(OutboxRow.subject, OutboxRow.request).where(
         OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint, OutboxRow.operation == PUBLISH
     )
@@ -175,9 +82,11 @@ def note(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]
     """Record how the platform's HITs differ from the plan: id of ours → terms, or None if it is gone."""
     if at.endpoint == "link":  # nobody but us could change them
         return
-    changes = _changes(session, at, seen)
+    changes, moment = _changes(session, at, seen), now()
     for row in changes.over:
-        row.over_at = now()
+        row.over_at = moment
+    for row in changes.new:
+        row.found_at = moment  # the same: one value follows the other without a gap
     session.add_all(changes.new)
     session.flush()
 
@@ -189,7 +98,7 @@ def would_note(at: StudyAtPlatform, seen: Mapping[int, Terms | None]) -> list[Di
     with reading(at.engine) as session:
         changes = _changes(session, at, seen)
         ids = {hit.id: hit.external_id or "" for hit in hits_of(session, at.study, at.endpoint)}
-        stand = [row for rows in _open(session, at.study, at.endpoint).values() for row in rows]
+        stand = [row for rows in open_differences(session, at.study, at.endpoint).values() for row in rows]
         over = {row.id for row in changes.over}
         kept = [row for row in stand if row.id not in over and row.accepted_at is None]
         return [
@@ -227,13 +136,17 @@ def terms_seen(at: StudyAtPlatform, standings: Mapping[UpHit, Standing | None]) 
     return seen
 
 
-def _open(session: Session, study: Study, endpoint: str) -> dict[int, list[DifferenceRow]]:
+def open_differences(session: Session, study: Study, endpoint: str) -> dict[int, list[DifferenceRow]]:
     """The differences that stand, accepted or not, by HIT."""
     found: dict[int, list[DifferenceRow]] = defaultdict(list)
-    rows = select(DifferenceRow).where(
-        DifferenceRow.study_id == study.id,
-        DifferenceRow.endpoint == endpoint,
-        DifferenceRow.over_at.is_(None),
+    rows = (
+        select(DifferenceRow)
+        .where(
+            DifferenceRow.study_id == study.id,
+            DifferenceRow.endpoint == endpoint,
+            DifferenceRow.over_at.is_(None),
+        )
+        .options(joinedload(DifferenceRow.hit))
     )
     for row in session.scalars(rows.order_by(DifferenceRow.id)):
         found[row.hit_id].append(row)
@@ -243,44 +156,18 @@ def _open(session: Session, study: Study, endpoint: str) -> dict[int, list[Diffe
 def differing(study: Study, endpoint: str) -> tuple[Difference, ...]:
     """Every difference that stands, accepted or not, in the order in which they were found."""
     with reading(study.engine) as session:
-        rows = [row for each in _open(session, study, endpoint).values() for row in each]
+        rows = [row for each in open_differences(session, study, endpoint).values() for row in each]
         return tuple(
             Difference(row.hit.external_id or "", row.what, row.planned, row.there, row.accepted_at)
             for row in sorted(rows, key=lambda row: row.id)
         )
 
 
-def unaccepted(differences: Sequence[Difference]) -> list[Difference]:
-    """Those that no person has accepted."""
-    return [each for each in differences if each.accepted_at is None]
-
-
-def told(differences: Sequence[Difference], endpoint: str) -> list[str]:
-    """A line for each kind of difference, with the HITs that have it.
-
-    >>> told([Difference("3A", "reward", "$0.80", "$5.00")], "local")
-    ['reward: planned $0.80, local has $5.00 (HIT 3A)']
-    """
-    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for each in differences:
-        groups[each.what, each.planned, each.there].append(each.hit)
-    lines = []
-    for (what, planned, there), hits in groups.items():
-        more = f" and {len(hits) - SHOWN} more" if len(hits) > SHOWN else ""
-        named = f"HIT {', '.join(hits[:SHOWN])}{more}"
-        lines.append(
-            f"{endpoint} no longer has the {named}"
-            if what == GONE
-            else f"{what}: planned {planned}, {endpoint} has {there} ({named})"
-        )
-    return lines
-
-
 def accept(session: Session, study: Study, endpoint: str, *, gone: bool) -> list[int]:
     """Accept, for a person, that HITs are `gone`, or else every other difference that stands. Returns the
     ids of the HITs concerned, also of those accepted before."""
     hits = []
-    for rows in _open(session, study, endpoint).values():
+    for rows in open_differences(session, study, endpoint).values():
         for row in rows:
             if (row.what == GONE) == gone:
                 row.accepted_at = row.accepted_at or now()
@@ -288,58 +175,32 @@ def accept(session: Session, study: Study, endpoint: str, *, gone: bool) -> list
     return hits
 
 
-def refuse_unaccepted(
-    at: StudyAtPlatform, nothing: str, hits: Collection[int] | None = None, *, gone: bool = False
-) -> None:
-    """Raise PlatformError if a HIT, of `hits` or of all, differs from the plan and nobody has accepted it.
+def accepted_gone(study: Study, endpoint: str) -> set[int]:
+    """The HITs that the platform lost, where a person has accepted that."""
+    with reading(study.engine) as session:
+        rows = [row for each in open_differences(session, study, endpoint).values() for row in each]
+        return {row.hit_id for row in rows if row.what == GONE and row.accepted_at is not None}
 
-    `nothing` says what was not done: "Nothing was approved." With `gone`, a HIT that the platform lost is
-    refused, too, even if that was accepted.
+
+def figures_there(session: Session, hit_id: int, when: datetime | None = None) -> dict[str, str]:
+    """The figures of a HIT that were known to be otherwise at the platform: name → as they are there.
+
+    By default those that still are; or those of the moment `when`.
     """
-    with reading(at.engine) as session:
-        rows = [
-            row
-            for hit_id, each in _open(session, at.study, at.endpoint).items()
-            if hits is None or hit_id in hits
-            for row in each
-        ]
-        lost = sorted({row.hit.external_id or "" for row in rows if row.what == GONE})
-        found = [
-            Difference(row.hit.external_id or "", row.what, row.planned, row.there)
-            for row in rows
-            if row.what != GONE and row.accepted_at is None
-        ]
-    if gone and lost:
-        raise PlatformError(
-            f"{at.endpoint} no longer has the HIT {', '.join(lost)}",
-            f"{nothing} What our server has of its work can be taken in: {to_accept(at, lost=True)}",
-            nothing_done=True,
-        )
-    if found:
-        raise PlatformError(
-            f"what is planned is not what is there: {'; '.join(told(found, at.endpoint))}",
-            f"{nothing} Correct it at {at.endpoint}, or accept it: {to_accept(at)}",
-            nothing_done=True,
-        )
-
-
-def refuse_differing(at: StudyAtPlatform, differences: Sequence[Difference]) -> None:
-    """Raise PartialError, after a verb has done its work, if nobody has accepted one of `differences`."""
-    found = [each for each in unaccepted(differences) if each.what != GONE]
-    if found:
-        raise PartialError(
-            f"what is planned is not what is there: {'; '.join(told(found, at.endpoint))}",
-            f"No money moves before somebody corrects it at {at.endpoint}, or accepts it: {to_accept(at)}",
-        )
-
-
-def to_accept(at: StudyAtPlatform, *, lost: bool = False) -> str:
-    """The command with which a person accepts."""
-    accepting = "--accept-lost" if lost else "--accept-differences"
-    return command("collect", at.name, "--to", at.endpoint, accepting)
-
-
-def figures_there(session: Session, hit_id: int) -> dict[str, str]:
-    """The figures of a HIT that are known to be otherwise at the platform: name → as they are there."""
-    rows = select(DifferenceRow).where(DifferenceRow.hit_id == hit_id, DifferenceRow.over_at.is_(None))
+    rows = select(DifferenceRow).where(DifferenceRow.hit_id == hit_id)
+    if when is None:
+        rows = rows.where(DifferenceRow.over_at.is_(None))
+    else:
+        over_later = or_(DifferenceRow.over_at.is_(None), DifferenceRow.over_at > when)
+        rows = rows.where(DifferenceRow.found_at <= when, over_later)
     return {row.what: row.there for row in session.scalars(rows.order_by(DifferenceRow.id))}
+
+
+def next_change(session: Session, hit_id: int, what: str, when: datetime | None) -> datetime | None:
+    """When a figure of a HIT was next seen to have changed after `when`; None if it was not."""
+    if when is None:
+        return None
+    of = (DifferenceRow.hit_id == hit_id, DifferenceRow.what == what)
+    found = select(func.min(DifferenceRow.found_at)).where(*of, DifferenceRow.found_at > when)
+    over = select(func.min(DifferenceRow.over_at)).where(*of, DifferenceRow.over_at > when)
+    return min((moment for moment in (session.scalar(found), session.scalar(over)) if moment), default=None)

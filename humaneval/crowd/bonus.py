@@ -10,13 +10,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look, refuse_unaccepted
-from humaneval.crowd.ledger import BONUS, find_assignment
+from humaneval.crowd.as_planned import look
+from humaneval.crowd.ledger import BONUS, find_assignment, refuse_lost
 from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.link import NO_BONUS
+from humaneval.crowd.lost_work import refuse_by_link
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
@@ -60,6 +63,7 @@ def pay_bonus(
     if amount < 0:
         raise UsageError(f"a bonus cannot be negative: {amount}")
     reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
+    refuse_by_link(at, assignment, NO_BONUS)
     refuse_elsewhere(at)
     _look_before_paying(at, assignment)
     cost = at.platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
@@ -78,11 +82,14 @@ def pay_bonus(
 
 
 def _look_before_paying(at: StudyAtPlatform, assignment: str) -> None:
-    """Raise PlatformError if the HIT of this work is otherwise than planned, and nobody has accepted it."""
+    """Raise PlatformError if the HIT of this work is gone, or differs from the plan unaccepted."""
     with reading(at.engine) as session:
-        ids = {find_assignment(session, at, assignment).hit_id}
-    look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
-    refuse_unaccepted(at, "Nothing was paid.", ids)
+        work = find_assignment(session, at, assignment)
+        session.expunge_all()
+    look(at, [hit for hit in up(at.study, at.endpoint) if hit.id == work.hit_id])
+    with reading(at.engine) as session:
+        refuse_lost(session, at, work)
+    refuse_unaccepted(at, "Nothing was paid.", {work.hit_id})
 
 
 class _Bonus(NamedTuple):

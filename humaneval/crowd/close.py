@@ -23,7 +23,7 @@ from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
 from humaneval.store.types import now
-from humaneval.text import command
+from humaneval.text import command, counted
 
 CLOSE = "close"
 PAUSE = 1.0
@@ -42,6 +42,8 @@ class Closed:
     """Forms whose answers are on our server only, and that were neither paid nor compensated."""
     final_rejections: int
     """Rejections that can be undone now, and no longer once their HITs are deleted."""
+    gone: int = 0
+    """HITs that the platform did not have any more: there was nothing to delete."""
     lost: int = 0
     """Forms that our server holds of HITs that the platform lost, and that nobody has taken in."""
 
@@ -57,7 +59,7 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
     standings = {hit: at.platform.standing(hit.external_id) for hit in hits} if dry_run else look(at, hits)
     _refuse_unfinished(at, standings)
     in_hand = sum(standing.in_hand for standing in standings.values() if standing)
-    planned = _plan(at, len(hits), in_hand)
+    planned = _plan(at, standings)
     if dry_run or not hits:
         return planned
     if any(standing is not None and not standing.expired for standing in standings.values()):
@@ -65,7 +67,8 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
     waiting = _until_deletable(at.platform, hits, wait)
     if waiting:
         raise PartialError(
-            f"the HITs are down, but {max(in_hand, 1)} people may still submit: nothing was deleted",
+            f"the HITs are down, but {counted(max(in_hand, 1), 'person', plural='people')} may still submit:"
+            " nothing was deleted",
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` and close again later. A worker who"
             " has accepted a HIT can finish it and is paid.",
         )
@@ -118,14 +121,15 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
     missing = sum(max(0, len(there[hit]) - here[hit]) for hit in there)
     if missing:
         raise PlatformError(
-            f"{missing} submissions at {at.endpoint} are not collected yet: nothing was deleted",
+            f"{counted(missing, 'submission')} at {at.endpoint} {'is' if missing == 1 else 'are'} not"
+            " collected yet: nothing was deleted",
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` first.",
         )
     undecided = max(undecided, sum(states.count("submitted") for states in there.values()))
     if undecided:
         raise PlatformError(
-            f"{undecided} submissions at {at.endpoint} are neither approved nor rejected:"
-            " nothing was deleted",
+            f"{counted(undecided, 'submission')} at {at.endpoint} {'is' if undecided == 1 else 'are'} neither"
+            " approved nor rejected: nothing was deleted",
             f"`{command('review', at.name, '--to', at.endpoint)}` lists them.",
         )
 
@@ -135,7 +139,8 @@ def _collected(session: Session, hit_id: int) -> int:
     return session.scalar(work.where(AssignmentRow.state.in_(COLLECTED))) or 0
 
 
-def _plan(at: StudyAtPlatform, hits: int, in_hand: int) -> Closed:
+def _plan(at: StudyAtPlatform, standings: dict[UpHit, Standing | None]) -> Closed:
+    there = [standing for standing in standings.values() if standing is not None]
     with reading(at.engine) as session:
         final_rejections = (
             session.scalar(
@@ -151,7 +156,14 @@ def _plan(at: StudyAtPlatform, hits: int, in_hand: int) -> Closed:
             or 0
         )
         unpaid = len(unpaid_work(session, at.study, at.endpoint))
-    return Closed(hits, in_hand, unpaid, final_rejections, held_of_lost(at.study, at.endpoint))
+    return Closed(
+        hits=len(there),
+        in_hand=sum(standing.in_hand for standing in there),
+        unpaid=unpaid,
+        final_rejections=final_rejections,
+        gone=len(standings) - len(there),
+        lost=held_of_lost(at.study, at.endpoint),
+    )
 
 
 def _delete(at: StudyAtPlatform, hit: UpHit) -> None:

@@ -18,8 +18,9 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import GONE, refuse_gone, submitted, up
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.answers import Answers, read_answers
-from humaneval.crowd.as_planned import Difference, accept, differing, look, refuse_differing
+from humaneval.crowd.as_planned import accept, differing, look
 from humaneval.crowd.compensate import settle_compensations
+from humaneval.crowd.figures import Difference
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import hold_study
@@ -27,8 +28,10 @@ from humaneval.crowd.participants import intend_exclusions, is_compensated, perf
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.review import NO_FORM, decide_exclusions
+from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.take_in import accept_lost, take_in
+from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
@@ -130,6 +133,7 @@ def collect_work(
         intend_exclusions(session, at.study, at.endpoint)
     not_listed = perform_exclusions(at).failed
     settle_compensations(at)
+    settle_rewards(at)
     found = _collected(at, counts, not_listed)
     try:
         gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
@@ -356,6 +360,6 @@ def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, su
     assignment.opened_at = assignment.opened_at or submission.accepted_at
     assignment.auto_approval_at = submission.auto_approval_at
     if submission.state == "approved":
-        reward_paid(session, at, assignment)
+        reward_paid(session, at, assignment, submission.approved_at)
     elif submission.state == "rejected":
         rejection_done(session, assignment)

@@ -16,23 +16,23 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
-from humaneval.crowd.adopt import orphans
-from humaneval.crowd.as_planned import Difference, compare, figures, told
+from humaneval.crowd.figures import Difference, compare, figures, told
 from humaneval.crowd.form_page import Delivery, render
+from humaneval.crowd.ledger import pay_by_hand
 from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.lost_work import lost_work, refuse_by_link, refuse_if_submitted
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
-from humaneval.crowd.participants import COMPENSATION
+from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost, Offer, Participants, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.words import words_of
-from humaneval.text import PAYING, WRITING, command
+from humaneval.text import WRITING, command
 
 COMPENSATE = "compensate"
 DAYS = 30
@@ -64,6 +64,7 @@ class _Order(NamedTuple):
     paid: bool
     payment: int
     """The ledger's line."""
+    assignment: str
 
 
 def compensate_worker(
@@ -84,14 +85,20 @@ def compensate_worker(
     amount, reason = money(amount), plain_words("reason", reason)
     if amount <= 0:
         raise UsageError("a compensation needs an amount above zero")
-    if at.endpoint == "link":
-        raise PlatformError("no compensation can be paid by link", "Pay it where you pay these people.")
+    refuse_by_link(at, assignment, "no compensation can be paid by link")
     refuse_elsewhere(at)
-    _refuse_if_submitted(at, assignment, worker)
+    with reading(at.engine) as session:
+        work = lost_work(session, at, assignment, worker)
+        known = compensation_of(session, work)
+        pseudonym = session.get_one(WorkerRow, work.worker_id).pseudonym
+        session.expunge_all()
+    if known is not None and known.elsewhere:
+        return Compensated(pseudonym, Cost(known.amount, known.fee), "", made_now=False, paid=True)
+    refuse_if_submitted(at, work)
     cost = at.platform.cost(amount, 1)
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        work = _lost_work(session, at, assignment, worker)
+        work = lost_work(session, at, assignment, worker)
         row = _intended(session, at, work, amount, reason)
         payment = _payment(session, at, work, cost, row)
         session.flush()
@@ -103,6 +110,7 @@ def compensate_worker(
             row.answer if row.state == "confirmed" else None,
             payment.state == "paid",
             payment.id,
+            assignment,
         )
         if dry_run:
             session.rollback()
@@ -115,20 +123,23 @@ def compensate_worker(
         at.platform.extend(order.there["external_id"], now() + timedelta(days=DAYS))
     try:
         group = order.there["group"] if order.there is not None else _put_up(at, order).group
-    except PlatformError:
-        _forget_if_refused(at, order)
+    except PlatformError as error:
+        if _forget_if_refused(at, order):
+            error.hint = f"{error.hint} {pay_by_hand(at, assignment)}".strip()
         raise
     preview_url = at.platform.endpoint.preview_url.format(type=group)
     return Compensated(order.pseudonym, cost, preview_url, made_now, order.paid)
 
 
-def _forget_if_refused(at: StudyAtPlatform, order: _Order) -> None:
-    """Take the ledger's line back if it is certain that nothing was put up: the person is still unpaid."""
+def _forget_if_refused(at: StudyAtPlatform, order: _Order) -> bool:
+    """Take the ledger's line back if it is certain that nothing was put up: the person is still unpaid.
+    Returns whether that is certain."""
     with writing(at.engine) as session:
         state = session.scalar(select(OutboxRow.state).where(OutboxRow.token == order.intent.token))
         payment = session.get(PaymentRow, order.payment)
         if state == "refused" and payment is not None and payment.state == "due":
             session.delete(payment)
+        return state == "refused"
 
 
 def _intended(
@@ -170,13 +181,7 @@ def _payment(
     session: Session, at: StudyAtPlatform, work: AssignmentRow, cost: Cost, row: OutboxRow
 ) -> PaymentRow:
     """The ledger's line for the compensation, made if it is not there."""
-    payment = session.scalar(
-        select(PaymentRow).where(
-            PaymentRow.endpoint == work.endpoint,
-            PaymentRow.assignment_id == work.id,
-            PaymentRow.kind == COMPENSATION,
-        )
-    )
+    payment = compensation_of(session, work)
     if payment is None:
         payment = PaymentRow(
             study_id=at.id,
@@ -203,7 +208,8 @@ def _ran_out(at: StudyAtPlatform, order: _Order, external_id: str) -> bool:
     if standing is None:
         raise PlatformError(
             f"{platform.endpoint.name} no longer has the HIT {external_id} with this compensation",
-            "It was deleted there. Only the platform's own books show whether it was taken before.",
+            "It was deleted there. Only the platform's own books show whether it was taken before. If it was"
+            f" not: {pay_by_hand(at, order.assignment)}",
         )
     _refuse_other(at, order, Published(external_id, "", standing.terms))
     return standing.expired and not standing.in_hand and not submitted(platform, external_id)
@@ -221,6 +227,35 @@ def _refuse_other(at: StudyAtPlatform, order: _Order, made: Published) -> None:
     raise PlatformError(
         f"the HIT of this compensation is not as planned: {'; '.join(lines)}",
         f"It was taken down. Correct it at {at.endpoint}, and run the command again.",
+    )
+
+
+def withdraw_hit(at: StudyAtPlatform, work: AssignmentRow) -> None:
+    """Take down the HIT that compensates for this work, if there is one. PlatformError if it is taken."""
+    with reading(at.engine) as session:
+        row = _write_of(session, work)
+    if row is None or row.state == "refused" or not row.attempts:
+        return
+    found = at.platform.find([row.request["key"]]).get(row.request["key"]) if not row.answer else None
+    external_id = row.answer["external_id"] if row.answer else found.external_id if found else ""
+    if not external_id or at.platform.standing(external_id) is None:
+        return
+    at.platform.expire(external_id)
+    standing = at.platform.standing(external_id)
+    if submitted(at.platform, external_id) or (standing is not None and standing.in_hand):
+        raise PlatformError(
+            f"the HIT with the compensation for {work.external_id} is taken already",
+            f"Run `{command('collect', at.name, '--to', at.endpoint)}`: it enters what is paid there.",
+        )
+
+
+def _write_of(session: Session, work: AssignmentRow) -> OutboxRow | None:
+    return session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == work.endpoint,
+            OutboxRow.operation == COMPENSATE,
+            OutboxRow.subject == _subject(work),
+        )
     )
 
 
@@ -264,13 +299,7 @@ def settle_compensations(at: StudyAtPlatform) -> int:
         up = {}
         for payment in due:
             work = session.get_one(AssignmentRow, payment.assignment_id)
-            row = session.scalar(
-                select(OutboxRow).where(
-                    OutboxRow.endpoint == at.endpoint,
-                    OutboxRow.operation == COMPENSATE,
-                    OutboxRow.subject == _subject(work),
-                )
-            )
+            row = _write_of(session, work)
             if row is not None and row.answer:
                 up[payment.id] = str(row.answer["external_id"])
     paid = [
@@ -287,73 +316,6 @@ def settle_compensations(at: StudyAtPlatform) -> int:
                 cost = at.platform.cost(standing.terms.reward, 1)
                 payment.amount, payment.fee = cost.rewards, cost.fees
     return len(due) - len(paid)
-
-
-def _refuse_if_submitted(at: StudyAtPlatform, assignment: str, worker: str) -> None:
-    """Ask the platform, too: work that is submitted there and not collected yet would be paid twice."""
-    with reading(at.engine) as session:
-        work = _lost_work(session, at, assignment, worker)
-        whom = external_worker_id(session, work.worker_id)
-        hit = session.get_one(HitRow, work.hit_id)
-    external_id = hit.external_id
-    if external_id is None:
-        # People can work at a HIT that an interrupted `publish` made and did not record.
-        unrecorded = orphans(at).values()
-        external_id = next((one.published.external_id for one in unrecorded if one.hit_id == hit.id), None)
-    if external_id is None or hit.closed_at is not None:
-        return
-    there = submitted(at.platform, external_id) or ()
-    if any((one.external_id, one.worker) == (assignment, whom) for one in there):
-        raise UsageError(
-            f"assignment {assignment} was submitted at {at.endpoint}, and is not collected yet",
-            f"Run `{command('collect', at.name, '--to', at.endpoint)}`; then pay it with"
-            f" `{command('approve', at.name, assignment, '--to', at.endpoint)}`.",
-        )
-
-
-def _to_pay(at: StudyAtPlatform, work: AssignmentRow) -> str:
-    """The command that pays submitted work, or pays more for it if it is paid."""
-    if work.state == "approved":
-        return command("bonus", at.name, work.external_id, "--to", at.endpoint, *PAYING)
-    undo = ["--undo-rejection"] * (work.state == "rejected")
-    return command("approve", at.name, work.external_id, "--to", at.endpoint, *undo)
-
-
-def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: str) -> AssignmentRow:
-    under_this_id = select(AssignmentRow).where(
-        AssignmentRow.study_id == at.id,
-        AssignmentRow.endpoint == at.endpoint,
-        AssignmentRow.external_id == assignment,
-    )
-    if worker:
-        under_this_id = under_this_id.where(
-            AssignmentRow.worker_id == find_worker(session, at.endpoint, worker)
-        )
-    theirs = session.scalars(under_this_id.order_by(AssignmentRow.id)).all()
-    if not theirs:
-        raise UsageError(
-            f"the study has no assignment {assignment!r}{' of this worker' * bool(worker)} at {at.endpoint}",
-            "A compensation is for a worker who had a form of this study open.",
-        )
-    if len(theirs) > 1:
-        people = [session.get_one(WorkerRow, one.worker_id).pseudonym for one in theirs]
-        raise UsageError(
-            f"{at.endpoint} gave assignment {assignment} to {len(people)} people, one after the other:"
-            f" {', '.join(people)}",
-            "Name the worker whose work was lost with --worker.",
-        )
-    (found,) = theirs
-    if found.state in ("submitted", "approved", "rejected"):
-        raise UsageError(
-            f"assignment {assignment} was submitted",
-            f"Pay it with: {_to_pay(at, found)}",
-        )
-    if found.state != TAKEN_IN and found.lease_until is not None and found.lease_until > now():
-        raise UsageError(
-            f"assignment {assignment} can still be submitted until {found.lease_until:%Y-%m-%d %H:%M} UTC",
-            "It could be paid twice. Compensate it after that time.",
-        )
-    return found
 
 
 def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer:

@@ -16,12 +16,14 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from humaneval.crowd.addresses import GONE, UpHit, refuse_elsewhere, up
-from humaneval.crowd.as_planned import terms_seen, to_accept, told, would_note
+from humaneval.crowd.as_planned import terms_seen, would_note
+from humaneval.crowd.figures import told
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.store.engine import reading
 from humaneval.study.contradictions import doubts

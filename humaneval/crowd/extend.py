@@ -11,8 +11,9 @@ from sqlalchemy import func, select
 
 from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.adopt import adopt, orphans
-from humaneval.crowd.as_planned import differing, look, refuse_differing, refuse_unaccepted
+from humaneval.crowd.as_planned import differing, look
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_differing, refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import GONE
-from humaneval.crowd.as_planned import PLACES, REWARD, figures_there, to_accept
+from humaneval.crowd.as_planned import figures_there
+from humaneval.crowd.figures import PLACES, REWARD
 from humaneval.crowd.outbox import settle, withdraw
+from humaneval.crowd.participants import compensation_of
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow
@@ -36,18 +40,24 @@ def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
     return at.platform.cost(at.settings.hit.reward, assignments, masters=at.settings.participants.masters)
 
 
-def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow) -> Cost:
-    """What one assignment of a HIT costs: as planned, unless the platform is known to pay otherwise."""
-    there = figures_there(session, hit.id)
+def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow, when: datetime | None = None) -> Cost:
+    """What one assignment of a HIT costs if it is approved `when`, by default now: as planned, unless the
+    platform was known to pay otherwise."""
+    there = figures_there(session, hit.id, when)
     reward, places = at.settings.hit.reward, int(there.get(PLACES, hit.assignments))
     if REWARD in there:
         reward = Decimal(there[REWARD].removeprefix("$"))
     return at.platform.cost(reward, places, masters=at.settings.participants.masters).each(places)
 
 
-def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow) -> None:
+def reward_paid(
+    session: Session, at: StudyAtPlatform, assignment: AssignmentRow, when: datetime | None = None
+) -> None:
     """Enter the reward of an assignment that the platform has approved, once. An intended approval is
-    then done."""
+    then done.
+
+    `when` is when the platform approved it, by default now: it pays the reward of that moment.
+    """
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
     there = session.scalar(
@@ -60,7 +70,7 @@ def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    each = assignment_cost(session, at, hit)
+    each = assignment_cost(session, at, hit, when)
     if not each.total:
         return
     session.add(
@@ -73,7 +83,7 @@ def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow
             amount=each.rewards,
             fee=each.fees,
             state="paid",
-            paid_at=now(),
+            paid_at=when or now(),
         )
     )
 
@@ -121,13 +131,15 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
         raise PlatformError(
             f"{at.endpoint} no longer has assignment {external_id}: nothing can be decided or paid for it"
             " there",
-            (
+            settled(session, at, found)
+            or (
                 "Its answers count all the same."
                 if found.state == TAKEN_IN
                 else f"`{to_accept(at, lost=True)}` takes in what our server has of it."
             )
             + " Pay with a HIT of its own:"
-            f" {command('compensate', at.name, external_id, '--to', at.endpoint, *PAYING)}",
+            f" `{command('compensate', at.name, external_id, '--to', at.endpoint, *PAYING)}`."
+            f" {pay_by_hand(at, external_id)}",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(
@@ -137,10 +149,38 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
     return found
 
 
-def spent(study: Study, endpoint: str | None = None) -> Cost:
-    """What the study has paid so far, at one endpoint or at all."""
+def refuse_lost(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> None:
+    """Raise PlatformError if the platform lost the HIT of this work: nothing can be paid for it there."""
+    if GONE in figures_there(session, work.hit_id):
+        raise PlatformError(
+            f"{at.endpoint} no longer has the HIT of assignment {work.external_id}: it cannot pay for it",
+            settled(session, at, work) or pay_by_hand(at, work.external_id),
+            nothing_done=True,
+        )
+
+
+def settled(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> str:
+    """A sentence if the worker of this work was compensated, or is about to be; otherwise empty."""
+    payment = compensation_of(session, work)
+    if payment is None:
+        return ""
+    where = "elsewhere" if payment.elsewhere else f"at {at.endpoint}"
+    return f"Its worker {'was paid' if payment.state == 'paid' else 'can take'} ${payment.amount} {where}."
+
+
+def pay_by_hand(at: StudyAtPlatform, assignment: str) -> str:
+    """What to do if a platform cannot pay for an assignment: a sentence that ends with a command."""
+    enter = command("compensate", at.name, assignment, "--to", at.endpoint, "--elsewhere", *PAYING)
+    return f"If you pay by hand where you can reach the worker, enter it in the books: {enter}"
+
+
+def spent(study: Study, endpoint: str | None = None, *, by_hand: bool = True) -> Cost:
+    """What the study has paid so far, at one endpoint or at all; also what people paid by hand, unless told
+    otherwise."""
     with reading(study.engine) as session:
         query = select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
+        if not by_hand:
+            query = query.where(~PaymentRow.elsewhere)
         if endpoint is not None:
             query = query.where(PaymentRow.endpoint == endpoint)
         payments = session.scalars(query).all()

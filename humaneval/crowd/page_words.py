@@ -25,7 +25,8 @@ class PageWords:
 
     def __call__(self, key: str, **values: object) -> Markup:
         """The text of `key`. Values are escaped, unless they are Markup."""
-        text = filled_in(str(escape(self.words.plain(key))), {name: escape(v) for name, v in values.items()})
+        told = {name: escape(value) for name, value in self.words.in_language(key, values).items()}
+        text = filled_in(str(escape(self.words.plain(key))), told)
         return self._marked(Markup(text), self.words.language_of(key))  # both parts are escaped
 
     def plain(self, key: str, **values: object) -> str:

@@ -78,10 +78,15 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
     """Whether the worker was compensated for this work, or is about to be."""
-    made_good = select(PaymentRow.id).where(
+    return compensation_of(session, assignment) is not None
+
+
+def compensation_of(session: Session, assignment: AssignmentRow) -> PaymentRow | None:
+    """The line of the books that compensates for this work, due or paid, at the platform or elsewhere."""
+    made_good = select(PaymentRow).where(
         PaymentRow.assignment_id == assignment.id, PaymentRow.kind == COMPENSATION
     )
-    return session.scalar(made_good.limit(1)) is not None
+    return session.scalar(made_good)
 
 
 def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -> bool:

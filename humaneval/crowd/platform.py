@@ -121,6 +121,7 @@ class Submission:
     accepted_at: datetime | None
     submitted_at: datetime | None
     auto_approval_at: datetime | None
+    approved_at: datetime | None = None
     unreadable: str = ""
     """Why its answers could not be read. Then `fields` holds them as they came."""
 
@@ -189,9 +190,9 @@ class Platform(Protocol):
     def submissions(self, external_id: str) -> Iterator[Submission]:
         """Everything submitted for one published offer, from all pages."""
 
-    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
-        """Pay for submitted work. Approving approved work is success. `override` approves rejected work,
-        too."""
+    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> datetime | None:
+        """Pay for submitted work. `override` approves rejected work, too. Work that is approved already is
+        success: then this returns when it was approved."""
 
     def reject(self, assignment: str, reason: str) -> None:
         """Reject submitted work, which is then not paid. Rejecting rejected work is success."""

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import PUBLISH, preview_urls, up
+from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
-from humaneval.crowd.as_planned import TERMS, Difference, differing, figures, refuse_unaccepted, unaccepted
+from humaneval.crowd.as_planned import differing
+from humaneval.crowd.figures import TERMS, Difference, figures, unaccepted
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
@@ -20,6 +21,7 @@ from humaneval.crowd.participants import participants_of
 from humaneval.crowd.platform import Offer, Published
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
@@ -53,7 +55,7 @@ def publish_hits(
     agreed to the price. What the platform replies is compared with the plan. Once it differs, no more HITs
     are made.
     """
-    already_up = len(up(at.study, at.endpoint))
+    already_up = len(up(at.study, at.endpoint)) - len(known_gone(at.study, at.endpoint))
     adopted = adopt(at)
     with reading(at.engine) as session:
         intents = pending(session, study_id=at.id, endpoint=at.endpoint, operation=PUBLISH)

@@ -11,7 +11,14 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import INVITE, PUBLISH, hits_of, refuse_closed, refuse_elsewhere
+from humaneval.crowd.addresses import (
+    INVITE,
+    PUBLISH,
+    hits_of,
+    known_gone,
+    refuse_closed,
+    refuse_elsewhere,
+)
 from humaneval.crowd.adopt import orphans
 from humaneval.crowd.ledger import hit_cost
 from humaneval.crowd.link import Invitation
@@ -41,6 +48,8 @@ class PublishPlan:
     assignments: int
     cost: Cost
     already_up: int
+    gone: int
+    """HITs that were up, and that the platform is known to have lost."""
     lost_rows: int
     """Rows whose annotators were excluded or rejected. They are handed out again only on request."""
     fees_unsplit: Decimal
@@ -124,11 +133,13 @@ def _planned(
     waiting = [hit for hit in hits if hit.external_id is None and hit.key not in unrecorded]
     costs = [hit_cost(at, hit.assignments) for hit in waiting]
     assignments = sum(hit.assignments for hit in waiting)
+    gone = len(known_gone(at.study, at.endpoint))
     return PublishPlan(
         hits=len(waiting),
         assignments=assignments,
         cost=Cost(sum((c.rewards for c in costs), ZERO), sum((c.fees for c in costs), ZERO)),
-        already_up=len(hits) - len(waiting),
+        already_up=len(hits) - len(waiting) - gone,
+        gone=gone,
         lost_rows=lost_rows,
         fees_unsplit=hit_cost(at, assignments).fees,
         expected_minutes=at.settings.hit.expected_minutes,

@@ -13,20 +13,23 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
-from humaneval.crowd.as_planned import told, would_note
+from humaneval.crowd.as_planned import accepted_gone, would_note
+from humaneval.crowd.figures import told
 from humaneval.crowd.ledger import BONUS, assignment_cost, spent
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Terms
-from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
 BALANCE = "balance"
 """Stored once: the balance of the account before the study's first HIT."""
 ZERO = Decimal("0.00")
+SANDBOX = Decimal("10000.00")
+"""The balance of a sandbox, which never moves."""
 
 
 class Reconciled(NamedTuple):
@@ -37,14 +40,19 @@ class Reconciled(NamedTuple):
     balance_before: Decimal | None
     """The balance before the study's first HIT."""
     paid: Decimal
-    """What this study paid, with fees, by our ledger."""
+    """What this study paid there, with fees, by our ledger."""
+    elsewhere: Decimal
+    """What people paid by hand, outside of the platform, by our ledger. The platform knows nothing of it."""
     held: Decimal
     """What this study may still cost: free places, work in progress, and work that waits for review."""
     unexplained: Decimal | None
     """balance_before − paid − held − balance: what others spent (negative: added)."""
     others: Decimal
-    """What other studies of this database paid at the endpoint since then, with fees. What they may still
-    cost is not known here."""
+    """What other studies of this database paid at the endpoint since then, with fees."""
+    others_held: Decimal
+    """What they may still cost."""
+    left: Decimal | None
+    """The part of `unexplained` that no study of this database explains."""
     bonuses: Decimal
     """Bonuses by our ledger, for the HITs whose bonuses the platform lists."""
     bonuses_there: Decimal
@@ -52,6 +60,11 @@ class Reconciled(NamedTuple):
     bonuses_unlisted: Decimal
     """Bonuses by our ledger, for HITs that the platform no longer knows. They cannot be compared."""
     differences: tuple[str, ...]
+
+    @property
+    def agree(self) -> bool:
+        """Whether nothing is unexplained, and nothing differs."""
+        return not self.differences and not self.left
 
 
 def note_balance(session: Session, study: Study, endpoint: str, balance: Decimal | None) -> None:
@@ -91,34 +104,34 @@ class _There:
 def reconcile(at: StudyAtPlatform) -> Reconciled:
     """Ask the platform for its books and compare. Changes nothing, here or at the platform."""
     refuse_elsewhere(at)
-    with reading(at.engine) as session:
-        hits = [hit for hit in hits_of(session, at.study, at.endpoint) if hit.external_id is not None]
-    there = _ask(at, hits)
+    hits, there = _hits_there(at)
     figures_differ = would_note(at, there.seen)
     with reading(at.engine) as session:
         states_differ = _states_differ(session, at, there.states)
         here = _bonuses(session, at, there.listed)
         forgotten = _bonuses(session, at, {hit.id for hit in hits} - there.listed)
-        before = session.scalar(
-            select(OutboxRow).where(
-                OutboxRow.endpoint == at.endpoint,
-                OutboxRow.operation == BALANCE,
-                OutboxRow.subject == f"study {at.id}",
-            )
-        )
-        held = _compensations_due(session, at)
-        for hit in hits:
-            held += assignment_cost(session, at, hit).total * there.places.get(hit.id, 0)
-        others = _paid_by_others(session, at, before.confirmed_at if before else None)
-    balance, paid = at.platform.balance(), spent(at.study, at.endpoint).total
-    began = Decimal(before.answer["balance"]) if before is not None and before.answer else None
+        began = _began(session, at, at.id)
+        others = _paid_by_others(session, at, began.at if began else None)
+    held, paid = _held(at, hits, there), spent(at.study, at.endpoint, by_hand=False).total
+    balance = at.platform.balance()
+    lost = bool(hits) and {hit.id for hit in hits} <= accepted_gone(at.study, at.endpoint)
+    unmoved = began is not None and began.balance == balance == SANDBOX and paid + held > 0
+    unexplained, left, others_held = None, None, ZERO
+    if began is not None and balance is not None and not lost and not unmoved:
+        unexplained = left = began.balance - paid - held - balance
+        if unexplained:
+            others_held = sum((_held(other, *_hits_there(other)) for other in _others(at)), ZERO)
+            left = _left(at, began, balance, unexplained, others + others_held)
     return Reconciled(
         balance=balance,
-        balance_before=began,
+        balance_before=began.balance if began else None,
         paid=paid,
+        elsewhere=spent(at.study, at.endpoint).total - paid,
         held=held,
+        unexplained=unexplained,
         others=others,
-        unexplained=began - paid - held - balance if began is not None and balance is not None else None,
+        others_held=others_held,
+        left=left,
         bonuses=_total(here),
         bonuses_there=_total(there.bonuses),
         bonuses_unlisted=_total(forgotten),
@@ -131,9 +144,79 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
     )
 
 
+class _Began(NamedTuple):
+    """The balance before a study's first HIT, and when that was."""
+
+    balance: Decimal
+    at: datetime
+
+
+def _began(session: Session, at: StudyAtPlatform, study_id: int) -> _Began | None:
+    row = session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == at.endpoint,
+            OutboxRow.operation == BALANCE,
+            OutboxRow.subject == f"study {study_id}",
+        )
+    )
+    if row is None or not row.answer or row.confirmed_at is None:
+        return None
+    return _Began(Decimal(row.answer["balance"]), row.confirmed_at)
+
+
+def _others(at: StudyAtPlatform) -> list[StudyAtPlatform]:
+    """The other studies of this database at the same platform."""
+    with reading(at.engine) as session:
+        names = session.scalars(
+            select(StudyRow.name)
+            .join(HitRow, HitRow.study_id == StudyRow.id)
+            .where(HitRow.endpoint == at.endpoint, HitRow.external_id.is_not(None), StudyRow.id != at.id)
+            .distinct()
+        ).all()
+    return [open_study_at(at.engine, name, at.platform) for name in names]
+
+
+def _left(
+    at: StudyAtPlatform, began: _Began, balance: Decimal, unexplained: Decimal, others: Decimal
+) -> Decimal:
+    """What other studies do not explain either, by the account that is nearest.
+
+    The studies that began later explain what they cost. What those that began before had cost until then is
+    not known, so they are counted from the first of them on.
+    """
+    with reading(at.engine) as session:
+        all_began = [_began(session, at, other.id) for other in (at, *_others(at))]
+    first = min((each for each in all_began if each is not None), key=lambda each: each.at, default=began)
+    cost = began.balance - unexplained - balance  # of this study
+    everything = cost + others + _paid_before(at, began.at)
+    found = (unexplained, unexplained - others, first.balance - everything - balance)
+    return min(found, key=abs)
+
+
+def _paid_before(at: StudyAtPlatform, until: datetime) -> Decimal:
+    """What other studies of this database had paid there until a moment."""
+    with reading(at.engine) as session:
+        return _paid_by_others(session, at, None) - _paid_by_others(session, at, until)
+
+
+def _hits_there(at: StudyAtPlatform) -> tuple[list[HitRow], _There]:
+    with reading(at.engine) as session:
+        hits = [hit for hit in hits_of(session, at.study, at.endpoint) if hit.external_id is not None]
+    return hits, _ask(at, hits)
+
+
+def _held(at: StudyAtPlatform, hits: Sequence[HitRow], there: _There) -> Decimal:
+    """What the study may still cost."""
+    with reading(at.engine) as session:
+        held = _compensations_due(session, at)
+        for hit in hits:
+            held += assignment_cost(session, at, hit).total * there.places.get(hit.id, 0)
+    return held
+
+
 def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
     """Ask the platform for each of these HITs."""
-    there = _There()
+    there, accepted = _There(), accepted_gone(at.study, at.endpoint)
     for hit in hits:
         external_id = hit.external_id or ""
         bonuses = bonuses_listed(at.platform, external_id)
@@ -142,7 +225,7 @@ def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
             there.bonuses.update((bonus.assignment, bonus.amount) for bonus in bonuses)
         standing = at.platform.standing(external_id)
         if standing is None:
-            if hit.closed_at is None:
+            if hit.closed_at is None and hit.id not in accepted:
                 there.differences.append(f"{at.endpoint} no longer has the HIT {external_id}")
             continue
         there.seen[hit.id] = standing.terms
@@ -182,6 +265,7 @@ def _paid_by_others(session: Session, at: StudyAtPlatform, since: datetime | Non
     payments = select(PaymentRow).where(
         PaymentRow.study_id != at.id, PaymentRow.endpoint == at.endpoint, PaymentRow.state == "paid"
     )
+    payments = payments.where(~PaymentRow.elsewhere)
     if since is not None:
         payments = payments.where(PaymentRow.paid_at >= since)
     return sum((payment.amount + payment.fee for payment in session.scalars(payments)), ZERO)

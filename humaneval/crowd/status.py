@@ -13,7 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, known_gone
-from humaneval.crowd.as_planned import Difference, differing
+from humaneval.crowd.as_planned import differing
+from humaneval.crowd.figures import Difference
 from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
@@ -73,6 +74,8 @@ class EndpointStatus(NamedTuple):
     fees: Decimal
     spent: Decimal
     """Both together."""
+    paid_elsewhere: Decimal
+    """What people paid by hand, outside of the platform; a part of `rewards`."""
     rejected: int
     strays: int
     """Undecided submissions that match no form of the study. No other number here counts them."""
@@ -228,6 +231,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,
+        paid_elsewhere=paid.rewards - spent(study, endpoint, by_hand=False).rewards,
         rejected=sum(line.state == "rejected" for line in collected),
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
         compensations_due=records.due.get(endpoint, 0),

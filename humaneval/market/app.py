@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -89,6 +90,7 @@ def create_market_app(
     app.register_blueprint(wire_blueprint(market, keys, clock))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
+    app.add_url_rule("/health", "health", partial(_health, market))
     beside = _application(site, {APART: True})
     app.extensions[_BESIDE] = beside
     if trouble is not None:
@@ -142,6 +144,12 @@ def _bring_about(app: Flask, market: Market, trouble: TroubleSource, seals: Seal
     if isinstance(trouble, Faults):
         app.config[TOKEN] = seals.admin_token
         app.register_blueprint(admin_blueprint(trouble, seals.admin_token))
+
+
+def _health(market: Market) -> Response:
+    """For monitoring: 200 while the database can be written, otherwise what `_busy` says."""
+    with market.writing():
+        return Response("ok\n", mimetype="text/plain")
 
 
 def _refused(error: HTTPException) -> Response:

@@ -39,6 +39,7 @@ from humaneval.store.tables import (
 from humaneval.store.types import Base
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study, mark_simulated, open_study, study_key
+from humaneval.text import counted
 from humaneval.web.app import create_app, running
 
 BATCH = 500
@@ -76,7 +77,7 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
             with running(app) as port:
                 plan_hits(at)
                 made = publish_hits(at, public_url=f"http://localhost:{port}")
-                yield "Publishing", f"{made.made} HITs"
+                yield "Publishing", counted(made.made, "HIT")
                 mark_simulated(study)
                 countries = study.settings.participants.countries
                 crowd = Crowd(1, Skills(), country=countries[0] if countries else "")
@@ -89,10 +90,11 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
                 yield "Taking part", "a simulated worker took a HIT, saw the form, answered and submitted"
                 found = collect_work(at)
                 if (found.submissions, found.responses) != (1, study.settings.design.row_size):
-                    raise PlatformError(f"collect found {found.submissions} submissions", "Report this.")
+                    submissions = counted(found.submissions, "submission")
+                    raise PlatformError(f"collect found {submissions}", "Report this.")
                 if found.differences or found.strays:
                     raise PlatformError("; ".join(found.differences) or "a stray", "Report this.")
-                yield "Collecting", f"{found.responses} responses"
+                yield "Collecting", counted(found.responses, "response")
                 if made.made > 1 and work_through(crowd, preview, key).submitted:
                     raise PlatformError("the same worker could take part twice", "Report this.")
                 yield "Taking part again", "is not possible"

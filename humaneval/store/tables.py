@@ -369,9 +369,6 @@ class ResponseRow(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
-PAYMENT_STATES = ("due", "paid", "nothing due")
-
-
 class PaymentRow(Base):
     """An amount that a worker is owed or was paid for an assignment, for one purpose."""
 
@@ -379,7 +376,7 @@ class PaymentRow(Base):
     __table_args__ = (
         UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
         one_of("kind", ("reward", "bonus", "compensation")),
-        one_of("state", PAYMENT_STATES),
+        one_of("state", ("due", "paid", "nothing due")),
         CheckConstraint("amount >= 0", name="amount"),
     )
 
@@ -394,6 +391,8 @@ class PaymentRow(Base):
     reason: Mapped[str] = mapped_column(default="")
     state: Mapped[str]
     paid_at: Mapped[datetime | None]
+    elsewhere: Mapped[bool] = mapped_column(default=False)
+    """Whether a person paid it by hand, outside of the platform, and entered it here."""
 
 
 METADATA = Base.metadata

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from humaneval.design.partial import refuse_few
 from humaneval.design.rows import Cell
-from humaneval.domain import shown_statuses
+from humaneval.domain import InfillStatus, shown_statuses
 from humaneval.errors import DesignError
 from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
@@ -59,7 +60,9 @@ def material_of(session: Session, study: StudyFile, until: datetime | None = Non
     stories = drawn_stories(session, study, until)
     filled = _filled(session, study, stories, until)
     usable = shown_statuses(study.design.allow)
-    _refuse_unfit(filled, usable)
+    # What is left if all is allowed comes first: if that is nothing, allowing would not help.
+    _refuse_none(study, stories, filled)
+    _refuse_unfit(study, stories, filled, usable)
     blanks, without = _common_blanks(study, stories, filled, usable)
     texts: dict[str, list[str]] = defaultdict(list)
     for key, row in stories.items():
@@ -70,15 +73,6 @@ def material_of(session: Session, study: StudyFile, until: datetime | None = Non
     for key in chosen:
         lacking.update(without[key] if key in blanks else ())
     kept = {key: blanks[key] for key in chosen if key in blanks}
-    if not kept:
-        filled_by = {
-            name: len({c.story for c in filled if c.generator == name}) for name in study.design.generators
-        }
-        raise DesignError(
-            f"none of the {len(texts):,} stories has infills by every generator",
-            f"Stories with infills: {', '.join(f'{name} {n:,}' for name, n in filled_by.items())}."
-            f" `{command('generate', '--generator', 'KIND', '--as', 'NAME')}` fills the others.",
-        )
     common = CommonBlanks(kept, dict(lacking), len(texts), len(stories) - len(texts))
     return Material(stories, filled, common)
 
@@ -160,7 +154,25 @@ def _filled(
     }
 
 
-def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> None:
+def _refuse_none(study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled]) -> None:
+    """Raise DesignError if no blank has infills by every generator, whatever became of them."""
+    if _common_blanks(study, stories, filled, tuple(InfillStatus)).common:
+        return
+    texts = {as_read(row.sentences) for row in stories.values()}
+    filled_by = {
+        name: len({cell.story for cell, infill in filled.items() if cell.generator == name and infill.text})
+        for name in study.design.generators
+    }
+    raise DesignError(
+        f"none of the {len(texts):,} stories has infills by every generator",
+        f"Stories with infills: {', '.join(f'{name} {n:,}' for name, n in filled_by.items())}."
+        f" `{command('generate', '--generator', 'KIND', '--as', 'NAME')}` fills the others.",
+    )
+
+
+def _refuse_unfit(
+    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
+) -> None:
     unfit: dict[str, Counter[str]] = defaultdict(Counter)
     for cell, infill in filled.items():
         if infill.status not in usable:
@@ -171,11 +183,15 @@ def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> Non
             for name, counts in sorted(unfit.items())
         )
         statuses = sorted({status for counts in unfit.values() for status in counts})
+        allowed = _common_blanks(study, stories, filled, (*usable, *statuses)).common
+        for position in study.design.positions:
+            refuse_few(position, sum(position in each for each in allowed.values()), study.design.row_size)
         raise DesignError(
             f"some infills cannot be shown ({listed})",
             "Correct the generator, or accept these infills with "
             + " ".join(f"--allow '{status}'" for status in statuses)
-            + "; the study records it.",
+            + f"; the study records it. It then has {len(allowed):,} of {len(stories):,} stories: blanks"
+            " without any text are left out.",
         )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from humaneval.domain import Sentences
 from humaneval.errors import SettingsError
 from humaneval.resources import bundled, word_languages, words_in
-from humaneval.text import command
+from humaneval.text import command, number_in
 
 if TYPE_CHECKING:
     from humaneval.study.file import StudyFile
@@ -65,8 +66,16 @@ class Words:
     """In the language of the page, by key."""
 
     def plain(self, key: str, **values: object) -> str:
-        """The text of `key`, filled in."""
-        return filled_in(self.own.get(key) or words_in(ENGLISH)[key], values)
+        """The text of `key`, filled in. Numbers have the decimal sign of the text's language."""
+        return filled_in(self.own.get(key) or words_in(ENGLISH)[key], self.in_language(key, values))
+
+    def in_language(self, key: str, values: Mapping[str, object]) -> dict[str, object]:
+        """`values` for the text of `key`: amounts and other numbers as its language writes them."""
+        language = self.language_of(key)
+        return {
+            name: number_in(language, value) if isinstance(value, (Decimal, float)) else value
+            for name, value in values.items()
+        }
 
     def language_of(self, key: str) -> str:
         """The language of `key`: English if the page's language lacks it."""
@@ -83,11 +92,11 @@ class Words:
 
     def consent(self, study: StudyFile, channel: Channel) -> str:
         """The text of the consent, with the sentences that fit the way people come, and their pay."""
-        minutes, reward = f"{study.hit.expected_minutes:g}", str(study.hit.reward)
-        pay = self.plain("pay", reward=reward) if study.hit.reward else self._unpaid(channel)
+        pay = self.plain("pay", reward=study.hit.reward) if study.hit.reward else self._unpaid(channel)
+        language = ENGLISH if _same(study.consent.text, words_in(ENGLISH)["consent"]) else study.page.language
         values = {
-            "minutes": minutes,
-            "reward": reward,
+            "minutes": number_in(language, float(study.hit.expected_minutes)),
+            "reward": number_in(language, study.hit.reward),
             "pay": pay,
             "kept": self.plain(f"kept_{channel}"),
             "stopping": self.plain("stopping_hit" if channel == "hit" else "stopping_link"),

@@ -12,7 +12,7 @@ from humaneval.text.characters import (
     unshowable,
 )
 from humaneval.text.invisible import hidden_characters
-from humaneval.text.languages import ENGLISH, language_of
+from humaneval.text.languages import ENGLISH, language_of, number_in
 from humaneval.text.sentences import (
     Parts,
     Span,
@@ -58,6 +58,7 @@ __all__ = [
     "mojibake",
     "normalise",
     "not_among",
+    "number_in",
     "refused_characters",
     "same_name",
     "sentence_spans",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 
@@ -53,6 +54,27 @@ _MOST = 20_000
 """Characters that are looked at."""
 _FEWEST = 4
 """Frequent words that a language must have in the text."""
+
+
+_COMMA = re.compile(
+    "af|az|be|bg|bs|ca|cs|da|de|el|es|et|eu|fi|fo|fr|fy|gl|hr|hu|hy|id|is|it|ka|kk|ky|lb|lt|lv|mk|mn|nb|nl|nn"
+    "|no|pl|ps|pt|ro|ru|sk|sl|sq|sr|sv|tr|tt|uk|uz|vi"
+)
+"""Languages with a decimal comma, as in Unicode's CLDR."""
+_POINT = re.compile("(?:de-(?:ch|li)|es-(?:419|mx|us|gt|hn|ni|pa|pe|pr|sv)|it-ch)(?:-.*)?")
+"""Places whose language has a comma elsewhere."""
+
+
+def number_in(language: str, value: Decimal | float) -> str:
+    """A number with the decimal sign of `language`; amounts keep their places, others have those they need.
+
+    >>> number_in("de", Decimal("0.80")), number_in("en", Decimal("0.80")), number_in("de", 7.5)
+    ('0,80', '0.80', '7,5')
+    """
+    said = f"{value:g}" if isinstance(value, float) else str(value)
+    code = language.lower().replace("_", "-")
+    comma = _COMMA.fullmatch(code.split("-")[0]) and not _POINT.fullmatch(code)
+    return said.replace(".", ",") if comma else said
 
 
 @lru_cache(maxsize=4096)

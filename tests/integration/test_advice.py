@@ -1,12 +1,13 @@
 """Advice works: whoever does what every message says gets from an empty folder to a closed study.
 
-The verbs are called in all states of a study, as programs of their own. Every command that they print is run
-in a shell as it is printed, with its words to be replaced, such as FILE, replaced.
+The verbs are called in all states of a study. Every command that they print is run as it is printed, with its
+words to be replaced, such as FILE, replaced. One shell says at the end that it reads all of them as we do.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
@@ -15,10 +16,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from humaneval.cli.main import main
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.stories import bundled_stories
 from tests.advice import modules, printed_commands, sites
 from tests.commands import Said
@@ -28,46 +33,38 @@ from tests.docs.pages import await_port, free_port
 DATABASE, STUDY = "my data.db", "my study"
 LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "config", "--help"}
 """Verbs that only show something. They must succeed, and need not move anything on."""
-NOT_WALKED = (
-    "generators/causal/writer.py: train x --out FOLDER",
-    "generators/checkpoints/card.py: train KIND --out FOLDER",
-    "generators/self_attention/generator.py: train sa --out FOLDER",
-    "generators/training/options.py: train x --help",
-    "humaneval/cli/db.py: db upgrade",
-    "humaneval/cli/demo.py: status x",
-    "humaneval/cli/doctor.py: study preview STUDY --out FILE.png",
-    "humaneval/cli/export.py: export STUDY --out responses.csv",
-    "humaneval/cli/notify.py: worker list x",
-    "humaneval/cli/review.py: approve x ID --to local",
-    "humaneval/cli/score.py: responses import x --out responses.csv",
-    "humaneval/cli/simulate.py: study show STUDY --key",
-    "humaneval/cli/simulate.py: study show x --key",
-    "humaneval/cli/status.py: publish x --to link --places NUMBER",
-    "humaneval/cli/stories.py: stories show ID",
-    "humaneval/cli/study/create.py: study plan x",
-    "humaneval/crowd/compensate.py: notify x WORKER --to local --subject SUBJECT --text TEXT",
-    "humaneval/crowd/mturk/platform.py: collect STUDY",
-    "humaneval/crowd/participants.py: worker exclude x WORKER",
-    "humaneval/crowd/platform.py: market fund SUM",
-    "humaneval/crowd/workers.py: worker list STUDY",
-    "humaneval/market/keys.py: market key --out FILE",
-    "humaneval/market/serving.py: market key --out FILE",
-    "humaneval/market/tables/database.py: market fund SUM",
-    "humaneval/running/demo.py: demo --quick",
-    "humaneval/settings.py: init",
-    "humaneval/simulated/annotator.py: study show STUDY --key",
-    "humaneval/store/engine.py: config show",
-    "humaneval/store/migrate.py: db upgrade",
-    "humaneval/store/stories.py: stories import --bundled",
-    "humaneval/stories/delimited.py: score --responses FILE",
-    "humaneval/study/create.py: worker exclude x WORKER",
-    "humaneval/study/file_errors.py: init",
-    "humaneval/study/file_errors.py: study create --help",
-    "humaneval/study/usable_infills.py: generate --generator KIND --as NAME",
-    "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT",
-)
-"""Advice that this walk does not meet, as `file: words`. A new one wants a state here, or a line here. That a
-program takes each of them is what `tests/docs/test_advice_in_source.py` tests."""
+NOT_WALKED = {
+    "generators/causal/writer.py: train x --out FOLDER": "trains a model",
+    "generators/checkpoints/card.py: train KIND --out FOLDER": "trains a model",
+    "generators/self_attention/generator.py: train sa --out FOLDER": "trains a model",
+    "generators/training/options.py: train x --help": "loads torch",
+    "humaneval/cli/db.py: db upgrade": "an older database: tests/integration/test_migrations.py",
+    "humaneval/cli/demo.py: status x": "a whole demo: tests/integration/running",
+    "humaneval/cli/doctor.py: study preview STUDY --out FILE.png": "needs a browser: tests/browser",
+    "humaneval/cli/review.py: approve x ID --to local": "strays: tests/integration/crowd/test_strays.py",
+    "humaneval/cli/score.py: responses import x --out responses.csv": "other people's files, which vary",
+    "humaneval/cli/status.py: publish x --to link --places NUMBER": "answers that come late, by link",
+    "humaneval/cli/stories.py: stories show ID": "a story file whose sentences are doubtful",
+    "humaneval/cli/study/create.py: study plan x": "only after a fault of our own",
+    "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
+        "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
+    ),
+    "humaneval/crowd/compensate.py: notify x WORKER --to local --subject SUBJECT --text TEXT": (
+        "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
+    ),
+    "humaneval/running/demo.py: demo --quick": "a whole demo: tests/integration/running",
+    "humaneval/settings.py: init": "a person corrects the file, or moves it away first",
+    "humaneval/store/engine.py: config show": "a database that cannot be used: it names another one",
+    "humaneval/store/migrate.py: db upgrade": "an older database: tests/integration/test_migrations.py",
+    "humaneval/study/file_errors.py: init": "a person compares the file with a new one",
+    "humaneval/study/create.py: worker exclude x WORKER": "tests/integration/crowd/test_participation.py",
+    "humaneval/study/usable_infills.py: generate --generator KIND --as NAME": "walked with a name filled in",
+    "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT": (
+        "a person writes the words: tests/unit/test_page_words.py"
+    ),
+}
+"""Advice that this walk does not meet, as `file: words`, and why. A new one wants a state, or a line here.
+That a program takes each of them is what `tests/docs/test_advice_in_source.py` tests."""
 WAITS = "0 of them new"
 """What `collect` says if nobody has worked since. Then it, too, only shows something."""
 
@@ -78,26 +75,18 @@ class Walk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.market, self.forms = free_port(), free_port()
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("HUMANEVAL_")},
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-            "HUMANEVAL_PORT": str(self.forms),
-            "HUMANEVAL_PUBLIC_URL": f"http://127.0.0.1:{self.forms}",
-            "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{self.market}",
-        }
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
         self.advised: set[str] = set()
         self.assignment = ""
         self.worker = ""
 
     def run(self, line: str) -> Said:
-        """Run a command line in a shell, in the folder. The advice that it prints is kept."""
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=self.folder, env=self.environment, capture_output=True, text=True
-        )
-        self.advised.update(self.found(done.stdout + done.stderr))
-        return Said(done.returncode, done.stdout, done.stderr)
+        """Run a command line in this process, from the folder. The advice that it prints is kept."""
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            main(shlex.split(line)[1:])
+        self.advised.update(self.found(out.getvalue() + err.getvalue()))
+        return Said(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     def found(self, text: str) -> list[str]:
         return list(dict.fromkeys(printed_commands(text)))
@@ -107,11 +96,7 @@ class Walk:
         if line in self.servers:
             return
         self.servers[line] = subprocess.Popen(
-            ["bash", "-c", f"exec {line}"],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            ["bash", "-c", f"exec {line}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         await_port(self.market if "market" in shlex.split(line) else self.forms)
 
@@ -140,15 +125,17 @@ class Walk:
             if wanted in ("control", "human")
             else f"replay --checkpoint infills.csv --option generator={wanted}"
         )
+        table = "responses.csv" if "score" in line else "'my stories.csv'"
+        file = "key.txt" if "market key" in line else table
         values = {
             "KIND": kind,
-            "FILE": "'my stories.csv'",
+            "FILE": file,
             "NAME": f"'{STUDY}'",
             "STUDY": f"'{STUDY}'",
             "ID": "he-145" if "stories show" in line else self.assignment,
             "ASSIGNMENT": self.assignment,
             "WORKER": self.worker,
-            "SUM": "0.80",
+            "SUM": "9000.00" if " fund " in line else "0.80",
             "REASON": "'the page was broken'",
             "NUMBER": "5",
         }
@@ -211,15 +198,26 @@ class Walk:
 
 
 @pytest.fixture
-def walk(tmp_path: Path) -> Iterator[Walk]:
+def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Walk]:
     folder = tmp_path / "my folder"
     folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in [name for name in os.environ if name.startswith("HUMANEVAL_")]:
+        monkeypatch.delenv(name)
     with (folder / "my stories.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["storyid", "storytitle", *(f"sentence{n}" for n in range(1, 6))])
         writer.writerows([s.id, s.title, *s.sentences] for s in bundled_stories() if s.split == "test")
     shutil.copy(ROOT / "humaneval/bundled/example_infills.csv", folder / "infills.csv")
     walk = Walk(folder)
+    for name, value in {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HUMANEVAL_PORT": str(walk.forms),
+        "HUMANEVAL_PUBLIC_URL": f"http://127.0.0.1:{walk.forms}",
+        "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{walk.market}",
+    }.items():
+        monkeypatch.setenv(name, value)
     try:
         yield walk
     finally:
@@ -229,6 +227,7 @@ def walk(tmp_path: Path) -> Iterator[Walk]:
 def test_X21_X54_what_every_message_advises_works_as_it_is_printed(walk: Walk) -> None:
     _from_nothing_to_a_closed_study(walk)
     _by_link(walk)
+    _what_is_refused(walk)
     _at_a_marketplace_that_lost_everything(walk)
     unseen = {
         f"{site.where.rpartition(':')[0]}: {' '.join(site.words)}"
@@ -238,8 +237,18 @@ def test_X21_X54_what_every_message_advises_works_as_it_is_printed(walk: Walk) -
     }
     assert sorted(unseen) == sorted(NOT_WALKED)
 
+    assert words_in_a_shell(walk.advised) == {line: shlex.split(line) for line in walk.advised}
+
+
+def words_in_a_shell(lines: set[str]) -> dict[str, list[str]]:
+    """The words of each line, as bash reads them."""
+    script = "\n".join(f"printf '%s\\0' {line}; echo" for line in lines)
+    said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
+    return {line: words.split("\0")[:-1] for line, words in zip(lines, said.splitlines(), strict=True)}
+
 
 def _from_nothing_to_a_closed_study(walk: Walk) -> None:
+    walk.run(walk.line("study create early --generators control,human"))  # what it advises is done below
     walk.state("init", once=True)
     walk.state("study show")
     walk.state("stories show nobody")
@@ -261,6 +270,38 @@ def _from_nothing_to_a_closed_study(walk: Walk) -> None:
     walk.state("score 'my study'")
 
 
+def _what_is_refused(walk: Walk) -> None:
+    """Refusals that do not depend on how far a study is."""
+    walk.state("export --out nothing.csv", once=True)
+    walk.state("stories import responses.csv", once=True)
+    walk.state("study create many --generators control,control", once=True)
+    walk.state("worker exclude 'my study' w000000000000 --to local", once=True)
+    walk.state("market serve --host 0.0.0.0 --port 0 --public-url https://m.example.org", once=True)
+    walk.state("market serve --port 0 --balance 5.00", once=True)
+    walk.state("simulate 'by link' --to link --annotators 1 --key infills.csv", once=True)
+    (walk.folder / "other.json").write_text(walk.do("study show 'my study' --key").out, encoding="utf-8")
+    walk.state("simulate 'by link' --to link --annotators 1 --key other.json", once=True)
+    whole = json.loads(walk.do("study show 'by link' --key").out)
+    (walk.folder / "part.json").write_text(json.dumps(dict([whole.popitem()])), encoding="utf-8")
+    walk.state("simulate 'by link' --to link --annotators 3 --key part.json", once=True)
+    (walk.folder / "dear.toml").write_text("[hit]\nreward = 3000.00\n", encoding="utf-8")
+    walk.do("study create dear --annotators 4 --generators control,human --file dear.toml")
+    walk.state("publish dear", once=True)
+    (walk.folder / "apart.toml").write_text(
+        "[participants]\nexclude_studies = ['nobody']\n", encoding="utf-8"
+    )
+    walk.do("study create apart --annotators 4 --generators control,human --file apart.toml")
+    walk.state("publish apart", once=True)
+    walk.do("study create news --annotators 4")
+    walk.do("publish news")
+    walk.do("simulate news --annotators 2 --skill control=1")
+    walk.state("notify news --subject News --text 'It goes on.'", once=True)
+    walk.do("collect news")
+    walk.note_work("news", "local")
+    MTurk(local(os.environ["HUMANEVAL_MARKET_URL"])).client.approve_assignment(AssignmentId=walk.assignment)
+    walk.state(f"reject news {walk.assignment} --reason x", once=True)
+
+
 def _by_link(walk: Walk) -> None:
     walk.do("study create 'by link' --annotators 4")
     walk.do("publish 'by link' --to link")
@@ -277,7 +318,17 @@ def _at_a_marketplace_that_lost_everything(walk: Walk) -> None:
     walk.do("study create lost --annotators 4")
     walk.do("publish lost")
     walk.do("simulate lost --annotators 3 --skill control=1")
+    walk.do("collect lost")
+    walk.note_work("lost", "local")
+    walk.do("simulate lost --annotators 1 --skill control=1")
     walk.lose_the_marketplace()
     walk.state("status lost")
+    walk.state("collect lost")
+    walk.state(f"approve lost {walk.assignment}", once=True)
+    settled = walk.run(walk.line(f"bonus lost {walk.assignment} --amount 0.10 --reason x"))
+    assert "Its worker was paid $0.80 elsewhere" in settled.err
     walk.state("review lost")
+    walk.state("status lost --reconcile")
+    walk.state("publish lost", once=True)
+    walk.state("close lost")
     walk.state("status lost")

@@ -254,6 +254,32 @@ def test_X27_a_study_without_any_common_blank_says_who_filled_how_many_stories(c
     assert "Stories with infills: control 12, human 3, sys 12." in said.err
 
 
+def test_X27_what_allowing_would_not_help_is_said_before_it_is_advised(command: Command) -> None:
+    story_file(IDS)
+    command("stories", "import", "stories.csv")
+    command("generate", "--generator", "control")
+    infill_file(IDS[:3], positions=(2,))
+    replay(command)  # what the file lacks is stored as missing
+    create = ("study", "create", "s", "--generators", "control,human,sys", "--annotators", "5")
+    assert "there are no infills from human" in command(*create).err
+    command("generate", "--generator", "human", "--stories", "1", "--positions", "1")
+    said = command(*create)
+    assert "none of the 12 stories has infills by every generator" in said.err
+    assert "Stories with infills: control 12, human 1, sys 3." in said.err
+    assert "--allow" not in said.err
+    command("generate", "--generator", "human")
+    said = command(*create)
+    assert "position 1 has only 0 stories that all generators have filled; 3 are needed" in said.err
+    assert "--allow" not in said.err
+    Path("second.toml").write_text("[design]\npositions = [2]\n", encoding="utf-8")
+    second = (*create, "--file", "second.toml")
+    said = command(*second)
+    assert "--allow 'missing'; the study records it. It then has 3 of 12 stories" in said.err
+    said = command(*second, "--allow", "missing")
+    assert said.code == 0, said.err
+    assert "3 of 12 stories have infills by every generator" in said.err
+
+
 # X20: what is unclear is listed
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from generators.control import build
+from humaneval.crowd.page_words import PageWords
 from humaneval.domain import GeneratorRequest
 from humaneval.errors import SettingsError, UsageError
 from humaneval.resources import bundled, word_languages, words_in
@@ -142,3 +143,40 @@ def test_X28_the_control_sentence_comes_in_the_stories_language() -> None:
     assert "wordings=TEXT" in caught.value.hint
     with pytest.raises(UsageError, match="exclude each other"):
         build(GeneratorRequest("control", options={"language": "de", "wordings": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("language", "minutes", "reward"),
+    [
+        ("de", "7,5", "0,80"),
+        ("de-CH", "7.5", "0.80"),
+        ("en", "7.5", "0.80"),
+        ("ar", "7.5", "0.80"),
+        ("zh-Hans", "7.5", "0.80"),
+    ],
+)
+def test_X28_numbers_have_the_decimal_sign_of_the_language(language: str, minutes: str, reward: str) -> None:
+    german = language.startswith("de")
+    file = study(
+        page={"language": language},
+        hit={"expected_minutes": 7.5, "reward": "0.80"},
+        consent={"text": "Nur {minutes} Min. für {reward} US-Dollar."} if german else {},
+    )
+    words = words_of(file)
+    consent = words.consent(file, "hit")
+    assert minutes in consent
+    assert reward in consent
+    page = PageWords(words, language)
+    assert minutes in page("facts_minutes", minutes=file.hit.expected_minutes) or language == "de-CH"
+    assert reward in page("facts_reward", reward=file.hit.reward) or language == "de-CH"
+
+
+def test_X28_a_text_in_english_has_english_numbers_on_a_page_in_another_language() -> None:
+    file = study(
+        page={"language": "fr"}, hit={"reward": "0.80", "expected_minutes": 7.5}, words={"send": "Envoyer"}
+    )
+    words = words_of(file)
+    assert "0.80" in PageWords(words, "fr")("facts_reward", reward=file.hit.reward)
+    assert "7.5" in words.consent(file, "hit")
+    own = study(page={"language": "fr"}, hit={"reward": "0.80"}, consent={"text": "Pour {reward} dollars."})
+    assert words_of(own).consent(own, "hit") == "Pour 0,80 dollars."

@@ -14,6 +14,7 @@ from humaneval.cli.run import say
 from humaneval.errors import UsageError
 from humaneval.foreign import Options, Sheet, only_counted, read_sheet, replaced
 from humaneval.foreign.times import zone
+from humaneval.text import counted
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -144,4 +145,4 @@ def account(sheet: Sheet) -> None:
     for note in sheet.notes[:MOST_NOTES]:
         say(f"Note: {note}", err=True)
     if len(sheet.notes) > MOST_NOTES:
-        say(f"Note: {len(sheet.notes) - MOST_NOTES} more notes; --json lists all.", err=True)
+        say(f"Note: {counted(len(sheet.notes) - MOST_NOTES, 'more note')}; --json lists all.", err=True)

@@ -37,6 +37,7 @@ from humaneval.foreign.responses import (
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
 from humaneval.store.tables import StudyRow
+from humaneval.text import counted
 
 
 @click.command("import")
@@ -139,8 +140,8 @@ def import_(
     account(made.sheet)
     say(
         f"{source.file.name} ({made.sheet.format}): {document['rows_read']} rows read,"
-        f" {document['rows_used']} used. {len(made.frame)} responses by {document['workers']} workers are in"
-        f" {out}, the account in {manifest_file.name}."
+        f" {document['rows_used']} used. {counted(len(made.frame), 'response')} by"
+        f" {counted(made.frame['worker'].nunique(), 'worker')} in {out}, the account in {manifest_file.name}."
     )
 
 

@@ -109,7 +109,7 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     say(
         f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"
         f" {counted(made.passages, 'passage')} from"
-        f" {'1 story' if made.stories == 1 else f'{made.stories:,} stories'},"
+        f" {counted(made.stories, 'story', plural='stories')},"
         f" {counted(len(settings.design.generators), 'generator')}."
     )
     say(pay(settings.hit))

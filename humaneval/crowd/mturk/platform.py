@@ -29,7 +29,6 @@ from humaneval.crowd.platform import (
 )
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
-from humaneval.text import command
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
@@ -133,17 +132,18 @@ class MTurk:
             for work in page["Assignments"]:
                 yield _submission(work)
 
-    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
+    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> datetime | None:
         request: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
         if override:
             request["OverrideRejection"] = True
-        self._decide(
+        before: datetime | None = self._decide(
             "approve",
             assignment,
             "Approved",
             ("Submitted", "Rejected") if override else ("Submitted",),
             lambda: self._once.approve_assignment(AssignmentId=assignment, **request),
-        )
+        ).get("ApprovalTime")
+        return before
 
     def reject(self, assignment: str, reason: str) -> None:
         self._decide(
@@ -156,28 +156,29 @@ class MTurk:
 
     def _decide(
         self, what: str, assignment: str, wanted: str, before: Collection[str], call: Callable[[], Any]
-    ) -> None:
+    ) -> Any:
         """Look up the state, act, and after a refusal look it up again: the call may have got through, and
-        its answer been lost."""
-        status = self._status(assignment)
+        its answer been lost. Returns the assignment if it was so before, and nothing otherwise."""
+        there = self._assignment(assignment)
+        status = there["AssignmentStatus"]
         if status == wanted:
-            return
+            return there
         try:
             if status not in before:
                 raise PlatformError(
                     f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
-                    f"Run `{command('collect', 'STUDY')}` to see its state.",
                     nothing_done=True,
                 )
             self._call(what, call)
         except PlatformError as error:
             try:
-                status = self._status(assignment)
+                status = self._assignment(assignment)["AssignmentStatus"]
             except PlatformError:
                 raise error from None  # this one says whether anything may have been done
             if status != wanted:
                 error.never_done = error.nothing_done
                 raise
+        return {}
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         try:
@@ -366,10 +367,10 @@ class MTurk:
                 return None
             raise
 
-    def _status(self, assignment: str) -> str:
+    def _assignment(self, assignment: str) -> Any:
         return self._call("look up", lambda: self.client.get_assignment(AssignmentId=assignment))[
             "Assignment"
-        ]["AssignmentStatus"]
+        ]
 
 
 def _published(hit: Any) -> Published:
@@ -391,5 +392,6 @@ def _submission(work: Any) -> Submission:
         accepted_at=work.get("AcceptTime"),
         submitted_at=work.get("SubmitTime"),
         auto_approval_at=work.get("AutoApprovalTime"),
+        approved_at=work.get("ApprovalTime"),
         unreadable=unreadable,
     )

@@ -9,14 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, select, text, update
 
 from humaneval.crowd.approve import approve_work, would_approve
-from humaneval.crowd.as_planned import differing, unaccepted
+from humaneval.crowd.as_planned import differing
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.figures import unaccepted
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.mturk.terms import question_hash, requirements_text
 from humaneval.crowd.publish import publish_hits
@@ -26,7 +27,7 @@ from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import NotAsPlannedError, PartialError, PlatformError
 from humaneval.report.from_study import study_report
 from humaneval.report.methods import methods_paragraph
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import DifferenceRow, HitRow, PaymentRow
 from humaneval.study.scores import collected
 
@@ -140,6 +141,69 @@ def test_X40_what_a_person_accepts_is_kept_with_its_time_and_booked_as_the_platf
     assert rewards(sqlite_engine) == [Decimal("0.80"), Decimal("5.00")]
     assert reconcile(at()).unexplained == 0
     collect_work(at())  # it stays accepted
+
+
+def approved_there(platform: MTurk, work: str) -> None:
+    platform.client.approve_assignment(AssignmentId=work)
+
+
+@pytest.mark.parametrize("collected", [False, True])
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_X40_work_approved_around_a_change_of_the_reward_is_booked_as_it_was_paid(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    at: Callable,
+    before: int,
+    collected: bool,
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    works = [answer(up, name) for name in ("Ada", "Ben")]
+    if collected:
+        collect_work(at())
+    for work in works[:before]:
+        approved_there(platform, work)
+    retype(platform, Reward="5.00")
+    for work in works[before:]:
+        approved_there(platform, work)
+    collect_work(at(), accepted=ACCEPTED)
+    assert sorted(rewards(sqlite_engine)) == [Decimal("0.80")] * before + [Decimal("5.00")] * (2 - before)
+    assert reconcile(at()).agree
+    collect_work(at())
+    assert len(rewards(sqlite_engine)) == 2
+
+
+def test_X40_approving_what_was_approved_before_the_change_books_the_reward_of_that_time(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, at: Callable
+) -> None:
+    work = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect_work(at())
+    approved_there(platform, work)
+    retype(platform, Reward="5.00")
+    with pytest.raises(PlatformError, match="reward: planned"):
+        approve_work(at())
+    with writing(sqlite_engine) as session:
+        session.execute(update(DifferenceRow).values(accepted_at=DifferenceRow.found_at))
+    assert approve_work(at()) == 1
+    assert rewards(sqlite_engine) == [Decimal("0.80")]
+    assert reconcile(at()).agree
+
+
+def test_X40_after_several_changes_each_approval_has_the_reward_of_its_time(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, at: Callable
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    expected = []
+    for name, reward in (("Ada", "5.00"), ("Ben", "2.00"), ("Cleo", "0.80")):
+        work = person(name).accept(f"{platform.endpoint.api_url}/hits/{only_hit(platform)['HITId']}").do()
+        retype(platform, Reward=reward)
+        collect_work(at(), accepted=ACCEPTED)
+        approved_there(platform, work)
+        expected.append(Decimal(reward))
+    collect_work(at(), accepted=ACCEPTED)
+    assert rewards(sqlite_engine) == expected
+    assert reconcile(at()).agree
 
 
 def test_X40_another_difference_later_stops_money_again(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, delete, select
+from sqlalchemy.orm import Session
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.bonus import pay_bonus
@@ -21,8 +22,10 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
+from humaneval.market.tables.account import Entry
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
+from humaneval.store.types import now
 from humaneval.study.stored import open_study
 
 
@@ -35,17 +38,21 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
 ) -> None:
     began = platform.balance()
     up_there = put_up(engine, design={"annotators": 4})
+    nothing = Decimal(0)
     assert books(engine, platform) == Reconciled(
-        began - Decimal("3.84"),
-        began,
-        Decimal(0),
-        Decimal("3.84"),
-        Decimal(0),
-        Decimal(0),
-        Decimal(0),
-        Decimal(0),
-        Decimal(0),
-        (),
+        balance=began - Decimal("3.84"),
+        balance_before=began,
+        paid=nothing,
+        elsewhere=nothing,
+        held=Decimal("3.84"),
+        unexplained=nothing,
+        others=nothing,
+        others_held=nothing,
+        left=nothing,
+        bonuses=nothing,
+        bonuses_there=nothing,
+        bonuses_unlisted=nothing,
+        differences=(),
     )
     first, second, third = (answer(up_there, name) for name in ("Ada", "Ben", "Cleo"))
     person("Dana").accept(up_there.preview).open()
@@ -182,7 +189,12 @@ def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(
         Decimal("0.96"),
         Decimal("3.84"),
     )
-    assert "Other studies of this database paid $0.96" in verb("status", "study", "--reconcile").out
+    told = verb("status", "study", "--reconcile")
+    assert (
+        "Other studies of this database paid $0.96 at local meanwhile, and may still cost $2.88" in told.out
+    )
+    assert (told.code, "Our books and local's agree." in told.out) == (0, True)
+    assert verb("status", "other", "--reconcile").code == 0
 
 
 def test_the_first_balance_is_kept(sqlite_engine: Engine, put_up: Callable, platform: MTurk) -> None:
@@ -221,3 +233,42 @@ def test_bonuses_at_hits_that_were_deleted_stay_in_the_books(
     assert now.differences == ()
     told = verb("status", "study", "--reconcile").out
     assert "$0.50 more by our books, for HITs that local no longer knows." in told
+
+
+def test_X40_what_nothing_explains_ends_with_exit_code_3_and_names_the_next_step(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    market_engine: Engine,
+    verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    work = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    assert verb("collect", "study").code == 0
+    platform.client.approve_assignment(AssignmentId=work)
+    told = verb("status", "study", "--reconcile")
+    assert (told.code, f"Differs: assignment {work}: approved at local, submitted here" in told.out) == (
+        3,
+        True,
+    )
+    assert "humaneval collect study --to local" in told.err
+    assert verb("collect", "study").code == 0
+    assert verb("status", "study", "--reconcile").code == 0
+    with Session(market_engine) as session, session.begin():
+        session.add(Entry(kind="deposit", available=500, made_at=now()))
+    told = verb("status", "study", "--reconcile", "--json")
+    assert (told.code, told.document["books"]["local"]["left"]) == (3, "-5.00")
+    assert "the balance rose by $5.00 that no study" in verb("status", "study", "--reconcile").out
+    assert verb("status", "study").code == 0
+
+
+def test_X40_in_a_sandbox_the_balance_says_nothing(
+    sqlite_engine: Engine, put_up: Callable, market_engine: Engine, platform: MTurk
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    with Session(market_engine) as session, session.begin():
+        session.add(Entry(kind="deposit", available=384, made_at=now()))
+    now_ = books(sqlite_engine, platform)
+    assert (now_.balance, now_.unexplained, now_.agree) == (now_.balance_before, None, True)

@@ -37,15 +37,15 @@ def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
 ) -> None:
     up_there = put_up(engine, design={"annotators": 4})
     first = answer(up_there, "Ada")
-    with pytest.raises(PlatformError, match="1 submissions at local are not collected yet"):
+    with pytest.raises(PlatformError, match="1 submission at local is not collected yet"):
         close(engine, platform)
     collect_work(open_study_at(engine, "study", platform))
     answer(up_there, "Ben")
-    with pytest.raises(PlatformError, match="are not collected yet"):
+    with pytest.raises(PlatformError, match="is not collected yet"):
         close(engine, platform)
     collect_work(open_study_at(engine, "study", platform))
     approve_work(open_study_at(engine, "study", platform), assignments=[first])
-    with pytest.raises(PlatformError, match="1 submissions at local are neither approved nor rejected"):
+    with pytest.raises(PlatformError, match="1 submission at local is neither approved nor rejected"):
         close(engine, platform)
     assert {hit["HITStatus"] for hit in listed()} == {"Assignable"}  # not even taken down
     approve_work(open_study_at(engine, "study", platform))
@@ -69,7 +69,7 @@ def test_C22_C23_who_is_at_work_is_waited_for(
 ) -> None:
     ada = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
     ada.open()
-    with pytest.raises(PartialError, match="1 people may still submit: nothing was deleted"):
+    with pytest.raises(PartialError, match="1 person may still submit: nothing was deleted"):
         close(sqlite_engine, platform)
     assert {hit["Expiration"].year for hit in listed()} == {2015}
     assert deleted(troubles) == 0
@@ -146,10 +146,10 @@ def test_rejections_that_become_final_are_counted(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     dry = verb("close", "study", "--dry-run", "--json")
     assert (dry.document["hits"], dry.document["final_rejections"]) == (1, 1)
-    assert "1 rejections can then no longer be undone" in verb("close", "study").out
+    assert "1 rejection can then no longer be undone" in verb("close", "study").out
     assert "0 HITs deleted" in verb("close", "study").out
     done = verb("publish", "study")
-    assert (done.code, "was closed at local: its 1 HITs were deleted" in done.err) == (2, True)
+    assert (done.code, "was closed at local, where 1 HIT was deleted" in done.err) == (2, True)
     assert up(open_study(sqlite_engine, "study"), "local") == []
 
 
@@ -188,7 +188,7 @@ def test_what_is_closed_stays_so_although_some_of_it_was_never_put_up(
     half_up: Engine, platform: MTurk, listed: Callable
 ) -> None:
     assert close(half_up, platform).hits == 2
-    with pytest.raises(UsageError, match="was closed at local: its 2 HITs were deleted"):
+    with pytest.raises(UsageError, match="was closed at local, where 2 HITs were deleted"):
         plan_hits(open_study_at(half_up, "study", platform))
     assert study_status(open_study(half_up, "study"))[0].hits_unsent == 0
     assert listed() == []

@@ -26,6 +26,7 @@ from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.study.stored import get_study
 
 LOST = Accepted(lost=True)
+TO_TAKE_IN = "What our server has of their work can be taken in: "
 LEAD = "humaneval collect study --to local --accept-lost"
 
 
@@ -104,7 +105,7 @@ def test_X41_every_verb_names_the_way_out_and_it_works(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     lose()
     status = verb("status", "study")
-    assert "0 of 1 HITs up, 1 gone at local" in status.out
+    assert "0 of 1 HIT up, 1 gone at local" in status.out
     assert (
         f"3 answered on our server, at HITs that local does not have. To take them in: {LEAD}" in status.out
     )
@@ -152,9 +153,27 @@ def test_X41_closing_ends_although_nothing_was_taken_in_and_says_what_is_left(
         collect_work(at())
     assert LEAD in told.value.hint
     done = close_all(at(), wait=0)
-    assert (done.hits, done.lost) == (3, 1)
+    assert (done.hits, done.gone, done.lost) == (2, 1, 1)
     assert collect_work(at(), accepted=LOST).taken_in == 1
     assert len(lines(sqlite_engine)) == 4
+
+
+def test_X41_publish_and_close_count_what_is_there_and_not_what_is_lost(
+    three: list[str], lose: Callable, at: Callable, verb: Callable, platform: MTurk, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    lose()
+    collect_work(at(), accepted=LOST)
+    for more in ((), ("--dry-run",)):
+        told = verb("publish", "study", *more)
+        assert "0 HITs with 0 assignments to put up, 0 up already." in told.out
+        assert f"local no longer has 1 HIT of this study. {TO_TAKE_IN}" in told.out
+    assert verb("publish", "study", "--json").document["already_up"] == 0
+    assert (
+        "Would delete 0 HITs at local; 0 people are still at work." in verb("close", "study", "--dry-run").out
+    )
+    told = verb("close", "study")
+    assert "0 HITs deleted at local.\n1 HIT was gone there before: there was nothing to delete." in told.out
 
 
 def test_X41_what_the_platform_has_again_replaces_what_was_taken_in(

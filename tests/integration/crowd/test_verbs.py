@@ -31,7 +31,7 @@ def test_status_says_where_what_and_how_much(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     assert "not published" in verb("status", "study").out
     published = verb("publish", "study")
-    assert "local: 1 HITs with 4 assignments to put up" in published.out
+    assert "local: 1 HIT with 4 assignments to put up" in published.out
     assert "= $3.84" in published.out
     with reading(study) as session:
         external = session.scalars(select(HitRow.external_id)).one()
@@ -53,8 +53,8 @@ def test_status_says_where_what_and_how_much(
     )
     (line,) = verb("status", "study", "--json").document["endpoints"]
     assert (line["rewards"], line["fees"], line["approved"]) == ("1.30", "0.26", 1)
-    assert "1 HITs at local can be found for 2 days" in verb("extend", "study", "--days", "2").out
-    assert "1 HITs at local taken down; 0 people" in verb("expire", "study").out
+    assert "1 HIT at local can be found for 2 days" in verb("extend", "study", "--days", "2").out
+    assert "1 HIT at local taken down; 0 people" in verb("expire", "study").out
     for wrong in (
         ["extend", "study", "--days", "0"],
         ["publish", "nobody's"],
@@ -78,8 +78,7 @@ def test_C13_status_is_plain_about_a_study_that_the_balance_could_not_carry(
     assert (refused.code, "the balance at local is $3.83" in refused.err, listed()) == (1, True, [])
     told = verb("status", "study").out
     assert (
-        told
-        == "local: not published. 1 HITs with 4 forms are planned, none was sent: humaneval publish study"
+        told == "local: not published. 1 HIT with 4 forms planned; none was sent: humaneval publish study"
         " --to local\n"
     )
     (line,) = verb("status", "study", "--json").document["endpoints"]
@@ -176,7 +175,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         assert refused.code == 2, (command, refused)
         assert words in refused.err
     not_yet = verb("close", "study", "--dry-run")
-    assert (not_yet.code, "1 submissions at local are not collected yet" in not_yet.err) == (1, True)
+    assert (not_yet.code, "1 submission at local is not collected yet" in not_yet.err) == (1, True)
     assert {operation for operation in troubles.seen if not operation.startswith(reads)} == set()
     assert (everything(sqlite_engine), everything(market_engine)) == before
 

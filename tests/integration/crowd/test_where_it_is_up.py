@@ -93,8 +93,8 @@ def test_X50_verbs_go_to_the_link_if_the_study_is_up_only_there(
     assert (review["endpoint"], review["states"]) == ("link", {"submitted": 1})
     (work,) = review["assignments"]
     assert "1 approved at link now" in verb("approve", "study", work["assignment"]).out
-    assert "1 workers at link" in verb("worker", "list", "study").out
-    assert verb("extend", "study", "--days", "2").out.startswith("1 HITs at link")
+    assert "1 worker at link" in verb("worker", "list", "study").out
+    assert verb("extend", "study", "--days", "2").out.startswith("1 HIT at link")
     assert verb("doctor", "study").code == 0
     assert verb("simulate", "study", "--annotators", "1", "--json").document["submitted"] == 1
     verb("collect", "study")

@@ -147,4 +147,4 @@ def test_in_words_and_as_json(
     said = command("status", "study").out
     assert f"link: 3 of 6 submitted, 3 usable; about done at {done_at:%Y-%m-%d}" in said
     assert " UTC; spent $0.00." in said
-    assert "1 of 1 links up" in said
+    assert "1 of 1 link up" in said

@@ -34,6 +34,8 @@ def test_the_port_is_known_and_answers_from_the_start_and_is_free_after_the_end(
     with MarketServer(engine, mode=Mode.LOCAL) as server:
         with urllib.request.urlopen(f"{server.url}/signin", timeout=30) as page:
             assert page.status == 200
+        with urllib.request.urlopen(f"{server.url}/health", timeout=30) as page:
+            assert (page.status, page.read()) == (200, b"ok\n")
         with pytest.raises(PrerequisiteError, match=str(server.port)):
             MarketServer(engine, mode=Mode.LOCAL, port=server.port)
         port = server.port

@@ -1,0 +1,86 @@
+"""Enters in the books what a person paid a worker elsewhere, by hand, because the platform cannot.
+
+Nothing is sent to anybody. The platform is asked first, so that nobody is paid twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from humaneval.crowd.addresses import refuse_elsewhere, up
+from humaneval.crowd.as_planned import look
+from humaneval.crowd.compensate import withdraw_hit
+from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.lost_work import lost_work, refuse_if_submitted, work_under
+from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.participants import COMPENSATION, compensation_of
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import UsageError
+from humaneval.fees import money
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import PaymentRow, WorkerRow
+from humaneval.store.types import now
+
+ZERO = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class PaidElsewhere:
+    """A payment elsewhere, as the books have it now. `before` is what they had; None if they had nothing."""
+
+    worker: str
+    amount: Decimal
+    before: Decimal | None
+    by_platform: bool
+    """Whether the platform paid a compensation before. Then nothing was entered."""
+
+
+def pay_elsewhere(
+    at: StudyAtPlatform,
+    *,
+    assignment: str,
+    amount: Decimal,
+    reason: str,
+    worker: str = "",
+    dry_run: bool = False,
+) -> PaidElsewhere:
+    """Enter that the worker of an assignment was paid `amount` elsewhere: once for each (assignment, worker).
+
+    Another amount or reason replaces the first, to correct it. A HIT that was put up for the same purpose
+    and that nobody has taken is taken down. UsageError if the platform itself can still pay.
+    """
+    amount, reason = money(amount), plain_words("reason", reason)
+    if amount <= 0:
+        raise UsageError("a payment needs an amount above zero")
+    refuse_elsewhere(at)
+    with reading(at.engine) as session:
+        hit_id = work_under(session, at, assignment, worker).hit_id
+    look(at, [hit for hit in up(at.study, at.endpoint) if hit.id == hit_id])
+    with reading(at.engine) as session:
+        work = lost_work(session, at, assignment, worker, elsewhere=True)
+        person = session.get_one(WorkerRow, work.worker_id).pseudonym
+        there = compensation_of(session, work)
+        session.expunge_all()
+    refuse_if_submitted(at, work)
+    if there is not None and there.state == "paid" and not there.elsewhere:
+        return PaidElsewhere(person, there.amount, there.amount, by_platform=True)
+    before = there.amount if there is not None and there.elsewhere else None
+    if dry_run:
+        return PaidElsewhere(person, amount, before, by_platform=False)
+    withdraw_hit(at, work)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        payment = compensation_of(session, work)
+        if payment is None:
+            payment = PaymentRow(
+                study_id=at.id,
+                endpoint=at.endpoint,
+                assignment_id=work.id,
+                kind=COMPENSATION,
+                purpose=COMPENSATION,
+            )
+            session.add(payment)
+        payment.amount, payment.fee, payment.reason = amount, ZERO, reason
+        payment.state, payment.elsewhere, payment.paid_at = "paid", True, payment.paid_at or now()
+    return PaidElsewhere(person, amount, before, by_platform=False)
