@@ -28,7 +28,7 @@ from benchmarks.writing import Bench, Row, by_generate, by_ours, by_plain, least
 
 SHAPES = ((1, 1), (1, 5), (5, 1), (5, 5))
 """Blanks of a story, and samples of a blank."""
-FEW = {"small": 8, "gpt2": 2, "tiny": 2}
+FEW = {"small": 8, "gpt2": 1, "tiny": 2}
 """Sentences of the plain loop in a round."""
 ALONE = {"small": 8, "gpt2": 3, "tiny": 2}
 """Sentences that a batch of one is measured with."""
