@@ -64,7 +64,8 @@ def main() -> None:
         if compiled_version():
             systems["ctranslate2"] = compiled(bench, folder)
         for batch in options.batches:
-            for blanks, samples in SHAPES[:1] if batch == 1 else SHAPES:
+            long = batch > 32 and options.model == "gpt2"
+            for blanks, samples in SHAPES[:1] if batch == 1 else SHAPES[::3] if long else SHAPES:
                 rows = bench.rows(ALONE[options.model] if batch == 1 else batch, blanks, samples)
                 record = measure(bench, systems, rows, batch, options)
                 least = least_work(bench, rows if batch > 1 else rows[:1], operations, bandwidth)
