@@ -312,9 +312,10 @@ def _try_marks(answers: Answers) -> dict[str, str]:
             "layout=ilm needs a server with /completions.",
         )
     read = usage_of(reply.values, "prompt_tokens")
-    if read is not None and read > len(MARKS) + 1:
+    if read is None or read > len(MARKS) + 1:
+        why = "does not say how many tokens it reads" if read is None else f"reads {MARKS[0]} as text"
         raise InputError(
-            f"{answers.options.model} at {answers.endpoint} reads {MARKS[0]} as text",
+            f"{answers.options.model} at {answers.endpoint} {why}",
             "Serve the whole folder that `humaneval train ilm` wrote, with its tokenizer.json.",
         )
     return _reported(reply)

@@ -70,11 +70,7 @@ def chosen(
     it. Raises InputError if the probabilities are not numbers.
     """
 
-    if bool(shares[:, 0].isnan().any()):  # softmax makes all of a row NaN or none
-        raise InputError(
-            "the model's probabilities for the next token are not numbers",
-            "Its weights are damaged, or bf16 is too narrow for it: try precision=fp32 or another model.",
-        )
+    refuse_nan(shares)
     if top_p >= 1 and not top_k and not reference:
         return pick(shares, chance)
     if top_k or shares.shape[-1] <= CANDIDATES:
@@ -85,6 +81,15 @@ def chosen(
         rest = ~few.whole
         found[rest] = _drawn(_nucleus(shares[rest], 0, top_p, reference=reference), chance[rest])
     return found
+
+
+def refuse_nan(values: Tensor) -> None:
+    """Raise InputError if a row of (…, V) values has one that is not a number: no token is the likeliest."""
+    if bool(values.amax(-1).isnan().any()):
+        raise InputError(
+            "the model's probabilities for the next token are not numbers",
+            "Its weights are damaged, or bf16 is too narrow for it: try precision=fp32 or another model.",
+        )
 
 
 class _Nucleus(NamedTuple):

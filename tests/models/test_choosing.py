@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from generators.masked.mask_orders import Visiting
+from generators.masked.mask_orders import choose as choose_piece
 from generators.sampling.choosing import CANDIDATES, Sampling, choose, chosen
+from generators.sampling.decoding import Prompt, Rules, draw
 from humaneval.errors import InputError
+from tests.models.small_models import tiny_gpt2
 
 pytestmark = pytest.mark.models
 
@@ -79,3 +83,16 @@ def test_probabilities_that_are_not_numbers_are_an_error_and_no_token(nucleus: s
         choose(logits, Sampling(nucleus=nucleus), torch.rand(2))
     with pytest.raises(InputError, match="are not numbers"):
         chosen(torch.softmax(torch.full((1, 5), -math.inf), -1), torch.rand(1), 1.0)
+
+
+@pytest.mark.parametrize("sampling", ["greedy", "sampled"])
+def test_a_model_whose_numbers_overflow_writes_nothing(sampling: str) -> None:
+    """Finite weights may still be ruined: the first token of the vocabulary is no answer."""
+    how = Visiting(sampling=sampling)
+    with pytest.raises(InputError, match="are not numbers"):
+        choose_piece(torch.full((2, 9), math.nan), torch.rand(2), how)
+    model = tiny_gpt2(300)
+    with torch.no_grad():
+        model.transformer.h[0].mlp.c_fc.weight.fill_(3e38)
+    with pytest.raises(InputError, match="are not numbers"):
+        draw(model.eval(), [Prompt([5, 6], "a")], Rules((0,)), Sampling(), 0)

@@ -107,14 +107,17 @@ def test_a_server_gives_the_same_greedy_infills(
     assert f"Tom\n<|infill_sentence|> He was happy.{START}Tom" in prompts
 
 
-def test_a_server_that_reads_control_tokens_as_text_is_refused(
+@pytest.mark.parametrize(
+    ("usage", "why"), [({"prompt_tokens": 60}, "as text"), ({}, "does not say how many tokens")]
+)
+def test_a_server_that_may_read_control_tokens_as_text_is_refused(
+    usage: dict[str, int],
+    why: str,
     server: PlayedServer,  # noqa: F811
     ask: Ask,
 ) -> None:
-    server.play = lambda _: Says(
-        {"choices": [{"text": "x", "finish_reason": "stop"}], "usage": {"prompt_tokens": 60}}
-    )
-    with pytest.raises(InputError, match="as text"):
+    server.play = lambda _: Says({"choices": [{"text": "x", "finish_reason": "stop"}], "usage": usage})
+    with pytest.raises(InputError, match=why):
         ask()
 
 
