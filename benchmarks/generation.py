@@ -1,10 +1,10 @@
-"""Sentences a CPU second: ours against a plain loop over the same contexts, one a call and without a
-key/value cache.
+"""Sentences a CPU second: ours against the paper's procedure, transformers' `generate` and ctranslate2.
 
-    python benchmarks/generation.py [--model small|gpt2] [--rounds 3]
+    python benchmarks/generation.py [--model small|gpt2] [--batches 1 8 32 128] [--rounds 3] [--out FILE]
 
-Weights are by chance, and every sentence has a length of 7 to 17 tokens by a schedule, so that both do equal
-work. Contexts are bundled stories with one blank, read by a vocabulary made from these. Prints JSON lines.
+All run in turns, on one thread, and ratios are between neighbours. Batches have one or five blanks of a
+story, and one or five samples of a blank. With ctranslate2 installed, it runs too. It cannot give each row
+its length: all its sentences have 12 tokens, the mean of the schedule. Prints JSON lines.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import argparse
 import json
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,105 +24,163 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
-from generators.checkpoints.sequences import SpecialIds
-from generators.masks.documents import story_document
-from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, draw
-from generators.training.causal_model import new_model
-from generators.training.corpus import train_tokenizer
-from generators.training.plan import SMALL, Architecture
-from humaneval.stories import bundled_stories
+from benchmarks.writing import Bench, Row, by_generate, by_ours, by_plain, least_work, nucleus_of, prepare
 
-BATCH = 32
-ALONE = {"small": 8, "gpt2": 2}
-"""Contexts of a round of the plain loop."""
+SHAPES = ((1, 1), (1, 5), (5, 1), (5, 5))
+"""Blanks of a story, and samples of a blank."""
+FEW = {"small": 8, "gpt2": 1, "tiny": 2}
+"""Sentences of the plain loop in a round."""
+ALONE = {"small": 8, "gpt2": 3, "tiny": 2}
+"""Sentences that a batch of one is measured with."""
+MEAN = 12
+Writer = Callable[[Sequence[Row]], object]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--model", choices=("small", "gpt2"), default="small")
+    parser.add_argument("--model", choices=tuple(FEW), default="small")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32, 128])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    model, prompts, lengths, special = _setting(options.model)
-    plain_rates, our_rates = [], []
-    for round in range(options.rounds):
-        at = round * ALONE[options.model] % len(prompts)
-        few = slice(at, at + ALONE[options.model])
-        began = time.process_time()
-        for ids, length in zip(prompts[few], lengths[few], strict=True):
-            plain(model, ids, length)
-        plain_rates.append(ALONE[options.model] / (time.process_time() - began))
-        began = time.process_time()
-        batched(model, prompts, lengths, special)
-        our_rates.append(len(prompts) / (time.process_time() - began))
-    ratios = [ours / theirs for ours, theirs in zip(our_rates, plain_rates, strict=True)]
-    print(
-        json.dumps(
-            {
-                "model": options.model,
-                "vocabulary": special.size,
-                "plain_sentences_per_cpu_second": round_to(statistics.median(plain_rates)),
-                "ours": round_to(statistics.median(our_rates)),
-                "ratio": round_to(statistics.median(ratios)),
-                "ratios": [round_to(ratio) for ratio in ratios],
-                "batch": BATCH,
-            }
-        )
+    bench = prepare(options.model)
+    operations, bandwidth = peaks()
+    say(
+        options.out,
+        model=options.model,
+        vocabulary=bench.special.total,
+        nucleus=nucleus_of(bench),
+        gflop_per_second=round(operations / 1e9, 1),
+        gb_per_second=round(bandwidth / 1e9, 1),
+        torch=torch.__version__,
+        ctranslate2=compiled_version(),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        systems: dict[str, Writer] = {
+            "generate": lambda rows: by_generate(bench, rows),
+            "ours": lambda rows: by_ours(bench, rows),
+        }
+        if compiled_version():
+            systems["ctranslate2"] = compiled(bench, folder)
+        for batch in options.batches:
+            long = batch > 32 and options.model == "gpt2"
+            for blanks, samples in SHAPES[:1] if batch == 1 else SHAPES[::3] if long else SHAPES:
+                rows = bench.rows(ALONE[options.model] if batch == 1 else batch, blanks, samples)
+                record = measure(bench, systems, rows, batch, options)
+                least = least_work(bench, rows if batch > 1 else rows[:1], operations, bandwidth)
+                count = len(rows) if batch > 1 else 1
+                record["roofline"] = round(count / least.seconds, 2)
+                record["share_of_roofline"] = round(record["ours"] * least.seconds / count, 2)
+                record["gb_a_sentence"] = round(least.bytes / count / 1e9, 3)
+                say(options.out, model=options.model, batch=batch, blanks=blanks, samples=samples, **record)
+
+
+def say(out: Path | None, **record: Any) -> None:
+    line = json.dumps(record)
+    print(line, flush=True)
+    if out:
+        with out.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def measure(
+    bench: Bench, systems: dict[str, Writer], rows: list[Row], batch: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """The median of the rounds for each system, and of the ratios in a round."""
+    rates: dict[str, list[float]] = {name: [] for name in ("plain", *systems)}
+    few = rows[: FEW[options.model]]
+    for write in systems.values():  # the first call sets things up
+        write(rows[:1])
+    for turn in range(options.rounds):
+        rates["plain"].append(rate(lambda some: by_plain(bench, some), few, 1))
+        names = list(systems)
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            rates[name].append(rate(systems[name], rows, batch))
+    found: dict[str, Any] = {name: round(statistics.median(some), 2) for name, some in rates.items()}
+    for name in rates:
+        if name != "ours":
+            ratios = [ours / other for ours, other in zip(rates["ours"], rates[name], strict=True)]
+            found[f"over_{name}"] = round(statistics.median(ratios), 2)
+            found[f"over_{name}_all"] = [round(ratio, 2) for ratio in ratios]
+    return found
+
+
+def rate(write: Writer, rows: list[Row], batch: int) -> float:
+    began = time.process_time()
+    for at in range(0, len(rows), batch):
+        write(rows[at : at + batch])
+    return len(rows) / (time.process_time() - began)
+
+
+def peaks() -> tuple[float, float]:
+    """Operations and bytes a second of one thread, the best of some runs: a product of matrices, and the sum
+    of a large array."""
+    left, right = torch.randn(1024, 768), torch.randn(3072, 768)
+    run = torch.ops.mkldnn._linear_pointwise
+    packed = torch.ops.mkldnn._reorder_linear_weight(right, None)
+    many = torch.ones(100_000_000)
+
+    def best(work: Callable[[], object]) -> float:
+        found = []
+        for _ in range(8):
+            began = time.process_time()
+            work()
+            found.append(time.process_time() - began)
+        return min(found)
+
+    operations = 2 * 1024 * 768 * 3072 / best(lambda: run(left, packed, None, "none", [], ""))
+    return operations, many.nbytes / best(lambda: many.sum())
+
+
+def compiled_version() -> str:
+    if find_spec("ctranslate2") is None:
+        return ""
+    import ctranslate2  # type: ignore[import-not-found,unused-ignore]  # only some have it
+
+    return str(ctranslate2.__version__)
+
+
+def compiled(bench: Bench, folder: str) -> Writer:
+    """The same weights in ctranslate2, in fp32. Tokens are called by their ids."""
+    import ctranslate2
+    from ctranslate2.converters.transformers import (  # type: ignore[import-not-found,unused-ignore]  # as above
+        _MODEL_LOADERS,
     )
 
+    spec = _MODEL_LOADERS["GPT2Config"].get_model_spec(bench.model)
+    names = [str(id) for id in range(bench.special.total)]
+    spec.register_vocabulary(names)
+    spec.config.bos_token = spec.config.eos_token = spec.config.unk_token = str(bench.special.end)
+    spec.validate()
+    spec.optimize()
+    spec.save(folder)
+    engine = ctranslate2.Generator(
+        folder, device="cpu", compute_type="float32", inter_threads=1, intra_threads=1
+    )
 
-def round_to(value: float) -> float:
-    return round(value, 2)
+    def write(rows: Sequence[Row]) -> object:
+        # Samples of one context are asked for at once: it has a way for that.
+        contexts = list(dict.fromkeys(tuple(row.ids) for row in rows))
+        samples = len(rows) // len(contexts)
+        asked = [contexts] if samples * len(contexts) == len(rows) else None
+        groups = asked or [[tuple(row.ids)] for row in rows]
+        found = []
+        for group in groups:
+            found += engine.generate_batch(
+                [[names[id] for id in ids] for ids in group],
+                max_length=MEAN,
+                min_length=MEAN,
+                num_hypotheses=samples if asked else 1,
+                beam_size=1,
+                sampling_topk=0,
+                sampling_topp=0.95,
+                include_prompt_in_result=False,
+            )
+        assert all(len(ids) == MEAN for one in found for ids in one.sequences_ids)
+        return found
 
-
-def _setting(name: str) -> tuple[Any, list[list[int]], list[int], SpecialIds]:
-    stories = bundled_stories()
-    tokenizer = train_tokenizer((story_document(story).text for story in stories), 8000)
-    # GPT-2's vocabulary is larger than any that these stories give: its other rows are there, too.
-    special = SpecialIds(50_257 if name == "gpt2" else tokenizer.get_vocab_size())
-    size = Architecture() if name == "gpt2" else Architecture(**SMALL)
-    model = new_model(size, special, 0).eval()
-    prompts = []
-    for number, story in enumerate(stories[:64]):
-        sentences = list(story.sentences)
-        at = number % 5
-        before = f"{story.title}\n" + " ".join(sentences[:at])
-        after = "".join(f" {sentence}" for sentence in sentences[at + 1 :])
-        ids = [tokenizer.encode(text).ids for text in (before, after)]
-        prompts.append([*ids[0], special.blank("sentence"), *ids[1], special.start])
-    return model, prompts, [7 + (number * 7) % 11 for number in range(len(prompts))], special
-
-
-def plain(model: Any, ids: Sequence[int], length: int) -> list[int]:
-    """Reads the whole text again for every token, with logits of all places and the whole vocabulary
-    sorted."""
-    chance = torch.Generator().manual_seed(0)
-    row = list(ids)
-    with torch.inference_mode():
-        for _ in range(length):
-            logits = model(input_ids=torch.tensor([row]), use_cache=False).logits[0, -1]
-            shares, order = torch.softmax(logits, dim=-1).sort(descending=True)
-            inside = shares.cumsum(-1) - shares < 0.95
-            drawn = torch.multinomial(shares.where(inside, torch.zeros(())), 1, generator=chance)
-            row.append(int(order[drawn]))
-    return row[len(ids) :]
-
-
-def batched(
-    model: Any, prompts: Sequence[Sequence[int]], lengths: Sequence[int], special: SpecialIds
-) -> None:
-    """As the generators do it; `most` holds each answer to its length in tokens."""
-    rules = Rules((special.end,), tuple(range(special.size + 2, special.total)), count=len)
-    rows = [
-        Prompt(ids, str(number), (Answer(least=length, most=length),))
-        for number, (ids, length) in enumerate(zip(prompts, lengths, strict=True))
-    ]
-    # As the generators sort what they are given, in windows of some batches.
-    order = sorted(range(len(rows)), key=lambda at: len(rows[at].ids))
-    for start in range(0, len(order), BATCH):
-        chosen = order[start : start + BATCH]
-        found = draw(model, [rows[at] for at in chosen], rules, Sampling(), 0)
-        assert [len(row[0].ids) for row in found] == [lengths[at] for at in chosen]
+    return write
 
 
 if __name__ == "__main__":

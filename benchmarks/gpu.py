@@ -33,7 +33,8 @@ from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import Document, story_document
 from generators.masks.named import load_mask
 from generators.masks.spans import Granularity
-from generators.sampling.decoding import Prompt, Rules, Sampling, draw
+from generators.sampling.choosing import Sampling
+from generators.sampling.decoding import Prompt, Rules, draw
 from generators.training.causal_model import new_model
 from generators.training.causal_run import train
 from generators.training.checkpoint_perplexity import OneSpan

@@ -19,7 +19,8 @@ from generators.checkpoints.tokenizer import line_ends
 from generators.checkpoints.weights import positions
 from generators.devices import pick_device
 from generators.options import read_options, refuse_unless
-from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Stop, Written, draw
+from generators.sampling.choosing import Sampling
+from generators.sampling.decoding import Answer, Prompt, Rules, Stop, Written, draw
 from generators.sampling.filling import UNENDED, Draft, ModelGenerator, Shared
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING
 from generators.checkpoints.card import Card
 from generators.checkpoints.folder import CARD, complete, saving, write_json
 from generators.checkpoints.sequences import SpecialIds
-from generators.checkpoints.tokenizer import TOKENIZER, unread
-from generators.checkpoints.weights import CONFIG, WEIGHTS, digest, distinct, input_rows, save_tensors
+from generators.checkpoints.served import served_files
+from generators.checkpoints.tokenizer import unread
+from generators.checkpoints.weights import (
+    CONFIG,
+    WEIGHTS,
+    digest,
+    distinct,
+    input_rows,
+    positions,
+    save_tensors,
+)
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +64,10 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
     with saving(folder, complete) as part:
         save_tensors(weights, part / WEIGHTS, {"format": "pt"})
         write_json(part / CONFIG, config)
-        (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
+        special = SpecialIds(card.vocabulary, tuple(card.blanks))
+        files = served_files(tokenizer, special, unread(tokenizer, card.vocabulary), positions(model))
+        for name, text in files.items():
+            (part / name).write_text(text, encoding="utf-8")
         write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
 
 

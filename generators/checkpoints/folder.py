@@ -1,8 +1,9 @@
-"""The folder of a checkpoint: config.json, model.safetensors, tokenizer.json and infilling.json. No pickles.
+"""The folder of a checkpoint: config.json, model.safetensors, tokenizer.json, infilling.json, and two small
+files for other programs. No pickles.
 
-A save is all or nothing. The four files are written into `next.part`, which is renamed to `next`; from then
-on they count, and are moved to their places. After a kill or a full disk at any point, either the old four
-files load or the new ones.
+A save is all or nothing. The files are written into `next.part`, which is renamed to `next`; from then on
+they count, and are moved to their places. After a kill or a full disk at any point, either the old files load
+or the new ones.
 """
 
 from __future__ import annotations

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from generators.checkpoints.served import END, START, mark_of
 from generators.endpoint.asking import Answers, open_answers
 from generators.endpoint.client import Reply
 from generators.endpoint.options import EndpointOptions
 from generators.options import read_options
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.sampling.prompts import TYPES, WORDING, complaint, messages_for
-from generators.sampling.replies import Choice, choice_of, draft_of, parse
+from generators.sampling.replies import Choice, choice_of, draft_of, parse, usage_of
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError, UsageError
 
@@ -34,6 +35,8 @@ CANARY = {
     "max_tokens": 16,
     "temperature": 0,
 }
+MARKS = (START, END, *map(mark_of, TYPES))
+"""The control tokens of our ILM checkpoints."""
 BIRD = "Quillaby"
 """A name that a model can only write if it has read the suffix."""
 NO_SUFFIX = (400, 404, 405, 413, 422, 501)
@@ -176,6 +179,69 @@ class SuffixFiller(_Endpoint):
         return [draft]
 
 
+@dataclass(frozen=True, slots=True)
+class MarkFiller(_Endpoint):
+    """An ILM checkpoint of ours: the text with a control token for each gap, S, and the answers so far. There
+    is one request for each gap."""
+
+    @property
+    def asks(self) -> str:
+        return "text with the blanks of an ILM"
+
+    @property
+    def titled(self) -> bool:
+        return True
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return TYPES
+
+    @property
+    def several(self) -> bool:
+        return True
+
+    def _one(self, text: GappedText, key: str) -> list[Draft]:
+        whole = "".join((*text.pieces, *(gap.beginning for gap in text.gaps)))
+        if spelt := [mark for mark in MARKS if mark in whole]:
+            why = f"the text spells out a control token: {spelt[0]}"
+            return [Draft("", InfillStatus.REFUSED, why)] * len(text.gaps)
+        marked = (
+            piece.rstrip(" ") + mark_of(gap.type) for piece, gap in zip(text.pieces, text.gaps, strict=False)
+        )
+        prompt = "".join((*marked, text.pieces[-1], START))
+        drafts = []
+        for number, gap in enumerate(text.gaps):
+            space = " " if gap.beginning and text.pieces[number].endswith(" ") else ""
+            prompt += space + gap.beginning
+            draft = self._draft(prompt, f"{key} {number}" if number else key)
+            drafts.append(draft._replace(text=gap.beginning + draft.text))
+            prompt += draft.text + END
+        return drafts
+
+    def _draft(self, prompt: str, key: str) -> Draft:
+        reply = self._ask(prompt, key)
+        choice = choice_of(reply.values)
+        if reply.status != 200 or choice is None:
+            return _refused(reply)
+        extra = {} if choice.tokens is None else {"tokens": choice.tokens}
+        answer = choice.text.split(END)[0]
+        if any(mark in answer for mark in MARKS):
+            return Draft("", InfillStatus.FILTERED, "a control token in the answer", extra)
+        if choice.finish == "length":
+            return Draft(answer, InfillStatus.CUT, UNENDED, extra)
+        return Draft(answer, extra=extra)
+
+    def _ask(self, prompt: str, key: str) -> Reply:
+        options = self.answers.options
+        body = {
+            "prompt": prompt,
+            "stop": [END],
+            "temperature": options.temperature,
+            "max_tokens": options.max_tokens,
+        }
+        return self.answers.ask(COMPLETIONS, body, key)
+
+
 def build_chat(request: GeneratorRequest) -> Sequence[Generator]:
     """An instruct model that replies in the requested form. Options: EndpointOptions, and those of every
     model."""
@@ -184,8 +250,11 @@ def build_chat(request: GeneratorRequest) -> Sequence[Generator]:
 
 
 def build_completions(request: GeneratorRequest) -> Sequence[Generator]:
-    """A model that writes between prompt and suffix, and reads both. Options: as for `build_chat`."""
+    """A model that writes between prompt and suffix, and reads both; or an ILM of ours. Options: as for
+    `build_chat`."""
     shared, answers = _open(request)
+    if answers.options.layout == "ilm":
+        return [_generator(request, shared, MarkFiller("completions", answers, _try_marks(answers)))]
     return [_generator(request, shared, SuffixFiller("completions", answers, _try_suffix(answers)))]
 
 
@@ -231,6 +300,25 @@ def _try_suffix(answers: Answers) -> dict[str, str]:
         f"{answers.endpoint} {why}: {answers.options.model} would not see what follows the blank",
         "Use --generator chat, or a server whose /completions reads `suffix`.",
     )
+
+
+def _try_marks(answers: Answers) -> dict[str, str]:
+    """What the server reports of itself, after a test that control tokens are single tokens for it. Raises
+    InputError if they are not."""
+    reply = MarkFiller("completions", answers)._ask("".join(MARKS), "marks")
+    if reply.status != 200 or choice_of(reply.values) is None:
+        raise InputError(
+            f"{answers.endpoint} answers {reply.status}: {reply.words or 'no completion'}",
+            "layout=ilm needs a server with /completions.",
+        )
+    read = usage_of(reply.values, "prompt_tokens")
+    if read is None or read > len(MARKS) + 1:
+        why = "does not say how many tokens it reads" if read is None else f"reads {MARKS[0]} as text"
+        raise InputError(
+            f"{answers.options.model} at {answers.endpoint} {why}",
+            "Serve the whole folder that `humaneval train ilm` wrote, with its tokenizer.json.",
+        )
+    return _reported(reply)
 
 
 def _reported(reply: Reply) -> dict[str, str]:

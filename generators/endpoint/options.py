@@ -38,6 +38,8 @@ class EndpointOptions:
     """The server's name for the limit; for some it is max_completion_tokens."""
     send_seed: bool = True
     """Off for servers that refuse the field `seed`."""
+    layout: str = "suffix"
+    """How `completions` shows a blank: `suffix`, or `ilm`, the control tokens of our ILM checkpoints."""
     key_variable: str = ""
     """The environment variable with the key; if empty, OPENAI_API_KEY."""
     per_minute: int = 0
@@ -56,6 +58,7 @@ class EndpointOptions:
         refuse_unless(0 <= self.temperature <= 2, "temperature", "0 to 2")
         refuse_unless(1 <= self.max_tokens <= 100_000, "max_tokens", "1 to 100000")
         refuse_unless(self.limit_field.isidentifier(), "limit_field", "a field's name")
+        refuse_unless(self.layout in ("suffix", "ilm"), "layout", "suffix or ilm")
         name = not self.key_variable or self.key_variable.isidentifier()
         refuse_unless(name, "key_variable", "the name of an environment variable, never the key itself")
         refuse_unless(0 <= self.per_minute <= 100_000, "per_minute", "0 (no limit) to 100000")

@@ -16,7 +16,8 @@ import numpy as np
 
 from generators.masked.masked_lm import MaskedLM
 from generators.options import refuse_unless
-from generators.sampling.decoding import limited, pick, uniforms
+from generators.sampling.choosing import chosen, refuse_nan
+from generators.sampling.decoding import uniforms
 
 if TYPE_CHECKING:
     import torch
@@ -224,6 +225,7 @@ def choose(logits: torch.Tensor, chance: torch.Tensor, how: Visiting) -> torch.T
     import torch
 
     if how.sampling == "greedy":
+        refuse_nan(logits)
         return logits.argmax(-1)
     shares = torch.softmax(logits / how.temperature, dim=-1)
-    return pick(limited(shares, how.top_p, how.top_k), chance.to(shares.device))
+    return chosen(shares, chance.to(shares.device), how.top_p, how.top_k)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from generators.checkpoints.weights import positions
-from generators.options import refuse_unless
+from generators.sampling.choosing import Sampling, choose
 from generators.sampling.stepping import steps
 
 if TYPE_CHECKING:
@@ -27,30 +27,6 @@ Stop = Callable[[Sequence[int]], bool]
 """Whether an answer is finished, given the ids that were drawn for it so far."""
 Count = Callable[[Sequence[int]], int]
 """The number of words that ids make."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How the next token is drawn.
-
-    The usual nucleus keeps the likeliest tokens, up to the one with which their mass reaches `top_p`. The
-    nucleus `reference`, that of the paper's code, leaves this one out, but always keeps the first.
-    """
-
-    temperature: float = 1.0
-    top_p: float = 0.95
-    top_k: int = 0
-    """0: no limit."""
-    nucleus: str = "usual"
-    longest: int = 64
-    """The most new tokens of an answer."""
-
-    def __post_init__(self) -> None:
-        refuse_unless(0.001 <= self.temperature <= 100, "temperature", "0.001 to 100")
-        refuse_unless(0 < self.top_p <= 1, "top_p", "above 0, to 1")
-        refuse_unless(self.top_k >= 0, "top_k", "0 (no limit) or more")
-        refuse_unless(self.nucleus in ("usual", "reference"), "nucleus", "usual or reference")
-        refuse_unless(1 <= self.longest <= 1000, "longest", "1 to 1000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +118,24 @@ def draw(
             going = [at for at, row in enumerate(active) if not row.finished and step + 1 < room[row.number]]
             if not going:
                 break
-            if 2 * len(going) <= len(active):
-                kept = torch.tensor(going, device=model.device)
+            if len(going) < len(active) and len(going) <= run.patience * len(active):
+                order = _moved_up(going)
+                kept = torch.tensor(order, device=model.device)
                 run.keep(kept)
-                active, fed, chance = [active[at] for at in going], [fed[at] for at in going], chance[kept]
+                active, fed, chance = [active[at] for at in order], [fed[at] for at in order], chance[kept]
             logits = run.feed(torch.tensor(fed, device=model.device))
     return [row.written for row in rows]
+
+
+def _moved_up(going: Sequence[int]) -> list[int]:
+    """The rows that go on, the last of them in the places of those that do not: few have to move.
+
+    >>> _moved_up([0, 2, 3])
+    [0, 3, 2]
+    """
+    late = (at for at in reversed(going) if at >= len(going))
+    staying = set(going)
+    return [at if at in staying else next(late) for at in range(len(going))]
 
 
 class _Row:
@@ -236,59 +224,3 @@ class _Limits:
             else:
                 which = torch.tensor([at for at, is_barred in enumerate(barred) if is_barred])
                 logits[which.to(logits.device)[:, None], banned] = never
-
-
-class Chosen(NamedTuple):
-    """(B,) tokens, and their log-probabilities at temperature 1."""
-
-    tokens: Tensor
-    logprobs: Tensor
-
-
-def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> Chosen:
-    """Choose one token for each row of (B, V) logits, by (B,) random numbers from 0 to 1."""
-    import torch
-
-    shares = torch.softmax(logits / sampling.temperature, dim=-1)
-    kept = limited(shares, sampling.top_p, sampling.top_k, reference=sampling.nucleus == "reference")
-    tokens = pick(kept, chance)
-    plain = shares if sampling.temperature == 1.0 else torch.softmax(logits, dim=-1)
-    return Chosen(tokens, plain.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).log())
-
-
-def limited(shares: Tensor, top_p: float, top_k: int = 0, *, reference: bool = False) -> Tensor:
-    """(B, V) probabilities, set to 0 outside top_k (0: no limit) and top_p; the likeliest token is always
-    kept.
-
-    The nucleus is that of all tokens, or of the top_k if they are limited.
-    """
-    import torch
-
-    width = shares.shape[-1]
-    if top_p >= 1 and not top_k and not reference:
-        return shares
-    # The nucleus is nearly always among the likeliest 1,024 tokens; if not, all are sorted.
-    best, order = shares.topk(min(top_k or 1024, width), dim=-1)
-    if not top_k and best.shape[-1] < width and bool((best.sum(-1) < top_p).any()):
-        best, order = shares.sort(dim=-1, descending=True)
-    total = best.sum(-1, keepdim=True) if top_k else 1.0
-    mass = best.cumsum(-1)
-    outside = (mass if reference else mass - best) >= top_p * total
-    outside[:, 0] = False
-    return torch.zeros_like(shares).scatter(-1, order, best.masked_fill(outside, 0.0))
-
-
-def pick(shares: Tensor, chance: Tensor) -> Tensor:
-    """One token for each row of (B, V) probabilities: the one at which their cumulative sum passes the row's
-    number in `chance` (0 to 1).
-
-    The sum is in the order of the vocabulary: in that of the probabilities, near ties would depend on the
-    batch.
-    """
-    import torch
-
-    mass = shares.to(torch.float32 if shares.device.type == "mps" else torch.float64).cumsum(-1)
-    # Below 1 even in single precision, so that every number is passed, and only by a token with a
-    # probability.
-    passed = mass > chance.to(mass).clamp(max=1 - 2**-20).unsqueeze(-1) * mass[:, -1:]
-    return passed.int().argmax(-1)

@@ -31,7 +31,9 @@ OK = InfillStatus.OK
 UNENDED = "no end within the longest length"
 """The detail of an answer that is cut because it did not end."""
 WINDOW = 4
-"""Batches that are sorted by length together, so that the texts of a batch are about equally long."""
+"""Batches that are sorted together, so that the texts of a batch are alike."""
+COMMON = 40
+"""Characters at the beginning of two texts: with so many in common, they are read in one batch."""
 
 
 class Draft(NamedTuple):
@@ -137,7 +139,7 @@ class ModelGenerator:
         """One filling a gap, in order."""
         remaining = iter(texts)
         while window := list(islice(remaining, WINDOW * self.shared.batch)):
-            order = sorted(range(len(window)), key=lambda at: sum(map(len, window[at].pieces)))
+            order = beside(window)
             found: dict[int, tuple[Filling, ...]] = {}
             for at in range(0, len(order), self.shared.batch):
                 chosen = order[at : at + self.shared.batch]
@@ -224,6 +226,21 @@ class ModelGenerator:
             *self._within_memory(texts[:half], keys[:half]),
             *self._within_memory(texts[half:], keys[half:]),
         ]
+
+
+def beside(texts: Sequence[GappedText]) -> list[int]:
+    """The order in which texts are put into batches: those that begin alike beside each other, such as the
+    blanks of one story, and otherwise by length."""
+    groups: list[list[int]] = []
+    before = ""
+    for at in sorted(range(len(texts)), key=lambda at: texts[at].pieces):
+        begins = texts[at].pieces[0]
+        if not groups or begins[:COMMON] != before[:COMMON] or len(begins) < COMMON:
+            groups.append([])
+        groups[-1].append(at)
+        before = begins
+    groups.sort(key=lambda group: sum(map(len, texts[group[0]].pieces)))
+    return [at for group in groups for at in group]
 
 
 def out_of_memory(error: Exception) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from generators.sampling.choosing import refuse_nan
 from generators.sampling.decoding import uniforms
 from generators.self_attention.model import Cache, Memory, SelfAttention
 from generators.self_attention.template import Template, padded
@@ -170,7 +171,9 @@ def _goes_on(best: Answer | None, score: float) -> bool:
 def _logs(logits: Tensor) -> Tensor:
     """Log-probabilities among the words that may be written."""
     logits[..., list(UNWRITTEN)] = float("-inf")
-    return logits.log_softmax(-1)
+    logs = logits.log_softmax(-1)
+    refuse_nan(logs)
+    return logs
 
 
 def _force(logs: Tensor, wanted: Sequence[Sequence[int]]) -> None:

@@ -17,7 +17,8 @@ from generators.checkpoints.pretrained import architectures, find_folder, open_w
 from generators.checkpoints.tokenizer import TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import CONFIG, DAMAGED, positions
 from generators.devices import pick_device
-from generators.sampling.decoding import Sampling, choose, uniforms
+from generators.sampling.choosing import Sampling, choose
+from generators.sampling.decoding import uniforms
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from generators.masks.spans import Granularity
 from generators.options import refuse_unless
-from generators.sampling.decoding import Sampling
+from generators.sampling.choosing import Sampling
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.sequence.encoder_decoder import Opened
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance

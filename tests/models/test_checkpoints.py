@@ -255,7 +255,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if (
         not shutil.which("mount")
         or subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(place)], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", "size=768k", "tmpfs", str(place)], capture_output=True, check=False
         ).returncode
     ):
         lacking("root", "a file system is mounted")

@@ -17,9 +17,12 @@ from generators.causal.lm import build as build_lm
 from generators.causal.writer import Decoding
 from generators.checkpoints.loading import load
 from generators.masked.mask_orders import Visiting
-from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Written, choose, draw
+from generators.sampling.choosing import Sampling, choose
+from generators.sampling.decoding import Answer, Prompt, Rules, Written, draw
 from generators.sampling.filling import ModelGenerator, Shared
 from generators.sampling.flat_forward import is_plain_gpt2
+from generators.sampling.gpt2_steps import Gpt2Steps
+from generators.sampling.replay import Replay
 from generators.sampling.stepping import steps
 from generators.self_attention.generator import Options as SelfAttentionOptions
 from generators.sequence.pair_filler import Seq2SeqOptions
@@ -306,3 +309,18 @@ def test_X67_a_temperature_that_no_computation_bears_is_refused(options: Any, te
     with pytest.raises(UsageError, match="temperature is out of range"):
         options(temperature=temperature)
     assert options(temperature=0.001).temperature == 0.001
+
+
+def test_steps_with_fixed_shapes_and_addresses_give_the_same_logits() -> None:
+    """What a GPU replays as graphs; twice, so that the second draw finds the buffers of the first."""
+    model = small(tiny_gpt2)
+    more = torch.tensor([[21, 22, 23], [24, 25, 26], [27, 28, 29], [30, 31, 32]])
+    buffers = Replay(model, 4, 40)
+    with torch.inference_mode():
+        for rows in (ROWS, [row[::-1] for row in ROWS[::-1]]):
+            run, fixed = Gpt2Steps(model, rows, 30), Gpt2Steps(model, rows, 30)
+            fixed.replay, fixed.cache = buffers, buffers.cache
+            assert torch.allclose(run.read(), fixed.read(), atol=1e-5)
+            for step in range(30):
+                tokens = more[:, step % 3]
+                assert torch.allclose(run.feed(tokens), fixed.feed(tokens), atol=1e-4), step

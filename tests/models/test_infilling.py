@@ -15,7 +15,8 @@ from generators.causal.lm import build_all, build_rev
 from generators.causal.writer import CheckpointFiller
 from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import STRATEGIES
-from generators.sampling.decoding import Prompt, Rules, Sampling, draw
+from generators.sampling.choosing import Sampling
+from generators.sampling.decoding import Prompt, Rules, draw
 from generators.sampling.filling import Draft, ModelGenerator, check
 from humaneval.domain import Blank, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from generators.sampling.decoding import Sampling
+from generators.sampling.choosing import Sampling
 from generators.sampling.filling import ModelGenerator
 from generators.sequence.alignment import align
 from generators.sequence.bart import BartFiller

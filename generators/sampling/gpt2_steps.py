@@ -1,0 +1,130 @@
+"""GPT-2, step by step: what rows have in common is read once, and keys and values are written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from generators.checkpoints.weights import positions
+from generators.sampling.beginnings import join
+from generators.sampling.gpt2_blocks import block_end, block_of
+from generators.sampling.products import packs, product
+from generators.sampling.replay import Replay, replay_of, replayed
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+
+class Gpt2Steps:
+    """B rows, and their keys and values in (B, heads, T + room, width of a head): the rows they start with
+    are padded on the right to T, and then come the new tokens of all rows."""
+
+    def __init__(self, model: PreTrainedModel, rows: Sequence[Sequence[int]], room: int) -> None:
+        import torch
+
+        body: Any = model.transformer
+        self.body, self.device = body, model.device
+        self.heads, self.last = model.config.n_head, positions(model) - 1
+        packed = packs(model)
+        # The library computes the same function in six passes over memory.
+        usual = model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
+        self.blocks = [block_of(block, packed=packed, usual=usual) for block in body.h]
+        self.head = product(model.lm_head, packed=packed)
+        self.joined = join(rows)
+        lengths = torch.tensor([len(row) for row in rows])
+        self.width = int(lengths.max())
+        self.padded = int(lengths.min()) < self.width
+        real = torch.arange(self.width + room) < lengths[:, None]
+        real[:, self.width :] = True
+        self.real, self.lengths = real.to(self.device), lengths.to(self.device)
+        self.filled = self.width
+        self.replay = replay_of(model, len(rows), self.width + room)
+        if self.replay is not None:
+            self.cache = self.replay.cache
+            return
+        shape = (len(rows), self.heads, self.width + room, model.config.n_embd // self.heads)
+        kind = {"dtype": body.wte.weight.dtype, "device": self.device}
+        self.cache = [(torch.empty(shape, **kind), torch.empty(shape, **kind)) for _ in self.blocks]
+
+    @property
+    def patience(self) -> float:
+        """On a processor time goes with the rows; on a GPU it hardly does."""
+        if self.replay is not None:
+            return 0.0
+        return 1.0 if self.device.type == "cpu" else 0.5
+
+    def read(self) -> Tensor:
+        import torch
+        from torch.nn.functional import scaled_dot_product_attention as attend
+
+        def tensor(values: Sequence[int]) -> Tensor:
+            return torch.tensor(values, device=self.device)
+
+        joined, width, body = self.joined, self.width, self.body
+        count = len(joined.rows)
+        index = tensor([number for row in joined.rows for number in (*row, *[0] * (width - len(row)))])
+        lengths = tensor([len(row) for row in joined.rows])
+        ends = tensor([row[-1] for row in joined.rows])
+        # A place in (R, T) for each token, any of those that it stands at.
+        at = [0] * len(joined.ids)
+        for number, row in enumerate(joined.rows):
+            for column, token in enumerate(row):
+                at[token] = number * width + column
+        first = tensor(at)
+        owner = tensor(joined.owner)
+        seen_by_last = (torch.arange(width, device=self.device) < lengths[:, None])[:, None, None]
+        states = body.wte(tensor(joined.ids)) + body.wpe(tensor(joined.places))
+        for block, (keys, values) in zip(self.blocks, self.cache, strict=True):
+            mixed = block.mix(block.before(states))
+            laid = mixed.index_select(0, index).view(count, width, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            query, key, value = laid
+            keys[:, :, :width], values[:, :, :width] = key[owner], value[owner]
+            if block is self.blocks[-1]:  # of the last layer, only the last token of each row is needed
+                query = query.gather(
+                    2, (lengths - 1)[:, None, None, None].expand(-1, self.heads, 1, query.shape[-1])
+                )
+                seen = attend(query, key, value, attn_mask=seen_by_last).flatten(1)
+                states = block_end(block, states[ends], seen)
+            else:
+                # Padding on the right is not seen by anything before it.
+                seen = attend(query, key, value, is_causal=True).transpose(1, 2).reshape(count * width, -1)
+                states = block_end(block, states, seen.index_select(0, first))
+        if self.replay is not None:
+            self.replay.begin(self.lengths, width)
+        return self._logits(states)[owner]
+
+    def feed(self, tokens: Tensor) -> Tensor:
+        from torch.nn.functional import scaled_dot_product_attention as attend
+
+        if self.replay is not None:
+            return self.replay.feed(tokens, self._replayed)
+        at, rows, body = self.filled, len(tokens), self.body
+        mask = self.real[:, None, None, : at + 1] if self.padded else None
+        # A finished row that is still in the batch may be at the last position of the model.
+        states = body.wte(tokens) + body.wpe(self.lengths.clamp(max=self.last))
+        for block, (keys, values) in zip(self.blocks, self.cache, strict=True):
+            mixed = block.mix(block.before(states)).view(rows, 3, self.heads, -1)
+            query, keys[:, :, at], values[:, :, at] = mixed.unbind(1)
+            seen = attend(query[:, :, None], keys[:, :, : at + 1], values[:, :, : at + 1], attn_mask=mask)
+            states = block_end(block, states, seen.flatten(1))
+        self.filled, self.lengths = at + 1, self.lengths + 1
+        return self._logits(states)
+
+    def keep(self, rows: Tensor) -> None:
+        import torch
+
+        self.real, self.lengths = self.real[rows], self.lengths[rows]
+        count, filled = len(rows), self.filled
+        to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
+        moved = rows[to]
+        for number, pair in enumerate(self.cache):
+            for one in pair:
+                one[to, :, :filled] = one[moved, :, :filled]
+            self.cache[number] = (pair[0][:count], pair[1][:count])
+
+    def _replayed(self, replay: Replay, until: int) -> Tensor:
+        return self._logits(replayed(replay, until, self.blocks, self.body, self.last))
+
+    def _logits(self, states: Tensor) -> Tensor:
+        return self.head(self.body.ln_f(states))
