@@ -24,7 +24,7 @@ BATCH, CONTEXTS, TURNS = 512, 500, 5
 
 def generate(setting: Setting) -> None:
     """Both precisions; the first batch of each is not counted."""
-    from benchmarks.gpu import prompt_of
+    from benchmarks.gpu_models import prompt_of
 
     stories = setting.stories["test"]
     blanks = [(story, number) for story in stories for number in range(5)][
