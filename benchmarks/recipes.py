@@ -118,7 +118,7 @@ class Trial:
         tokenizer.save(str(options.masked / TOKENIZER))
 
     def folder(self, name: str) -> Path:
-        return Path(self.options.masked) / name
+        return self.options.masked.resolve() / name
 
     def say(self, **record: Any) -> None:
         line = json.dumps({"at": round(time.monotonic() - BEGAN, 1), **record})

@@ -130,18 +130,21 @@ def adam(
     means: Tensor,
     squares: Tensor,
     decayed: Tensor,
+    clipped: Tensor,
     rates: Tensor,
     corrections: Tensor,
     decay: float,
 ) -> None:
-    """One step of AdamW in place; `rates` and the norm that is clipped are each model's own."""
-    norms = gradient.float().pow(2).sum(1).sqrt()
-    gradient = gradient.float() * (CLIP / (norms + 1e-6)).clamp(max=1.0)[:, None]
-    means.lerp_(gradient, 1 - BETAS[0])
-    squares.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-    step = (means / corrections[0]) / ((squares / corrections[1]).sqrt() + EPSILON)
+    """One step of AdamW in place; the factors that clip and the rates are each model's own."""
+    gradient = gradient * clipped[:, None]
+    mean = means + (1 - BETAS[0]) * (gradient - means)
+    square = BETAS[1] * squares + (1 - BETAS[1]) * gradient * gradient
+    step = (mean / corrections[0]) / ((square / corrections[1]).sqrt() + EPSILON)
     # A model whose budget is used has a rate of 0 and stays as it is.
-    weights.sub_(rates[:, None] * (step + decay * decayed * weights))
+    moved = weights - rates[:, None] * (step + decay * decayed * weights)
+    means.copy_(mean)
+    squares.copy_(square)
+    weights.copy_(moved)
 
 
 class Trainer:
@@ -175,9 +178,18 @@ class Trainer:
             return self.step(stack, rows, rates)
         stack.steps += 1
         corrections = torch.tensor([1 - beta**stack.steps for beta in BETAS], device=self.device)
-        state = stack.weights, gradient, stack.means, stack.squares
+        state = stack.weights.detach(), gradient, stack.means, stack.squares
         with torch.no_grad():
-            self._adam(*state, self._decayed, rates, corrections, self.decay)
+            clipped = (CLIP / (torch.linalg.vector_norm(gradient, dim=1) + 1e-6)).clamp(max=1.0)
+            given = *state, self._decayed, clipped, rates, corrections, self.decay
+            try:
+                self._adam(*given)
+            except Exception as error:
+                if self._adam is self._plain[1]:
+                    raise
+                self.failed = repr(error)[:500]
+                self._adam = self._plain[1]
+                self._adam(*given)
         return loss.detach()
 
 

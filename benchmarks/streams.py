@@ -8,10 +8,12 @@ drives the GPU.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -26,6 +28,7 @@ from generators.training.loss import read_loss
 from generators.training.packing import training_batches, weighted
 
 ROOT = Path(__file__).resolve().parent.parent
+ROOM = 1 << 20
 FILLER = 64
 """The tokens of a dummy example, at most."""
 
@@ -97,7 +100,9 @@ class Reader:
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         command = [sys.executable, "-m", "benchmarks.streams", json.dumps(asdict(stream))]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, bufsize=1 << 20)
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, bufsize=ROOM)
+        with suppress(AttributeError, OSError):  # a larger pipe lets the process work ahead
+            fcntl.fcntl(self._process.stdout.fileno(), fcntl.F_SETPIPE_SZ, ROOM)  # type: ignore[union-attr]
 
     def read(self) -> Record:
         stream = self.stream

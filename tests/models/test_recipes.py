@@ -57,7 +57,7 @@ def test_models_side_by_side_learn_what_each_learns_alone(
         )
         model = new_model(architecture, corpus.special, seed)
         folder = tmp_path / str(number)
-        train(folder, plan, model, tokenizer, corpus, corpus, keep=False)  # type: ignore[arg-type]
+        train(folder, plan, model, tokenizer, corpus, corpus, keep=False)
         alone = [line["loss"] for line in read_log(folder)]
         assert [losses[number] for losses in found] == pytest.approx(alone, rel=1e-4)
         flat = torch.cat([one.detach().flatten() for one in model.parameters()])
