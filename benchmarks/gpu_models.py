@@ -55,7 +55,7 @@ def models(setting: Setting) -> None:
     data = dict.fromkeys(ORDER, usual)
     if mask:
         sentences = setting.masked("train-sentence", 5, mask)
-        data["ilm"] = usual._replace(training=sentences)
+        data["ilm"] = usual._replace(training=sentences, validation=setting.sentences("valid"))
     tokens = options.tokens
     if not tokens:
         speed = _speed(setting, usual)
