@@ -1,14 +1,14 @@
-"""What one GPU does: speed against the plain baseline, and GPT-2 small from scratch on real stories for some
-seconds each.
+"""What one GPU does: speed against the plain baseline, and GPT-2 small from scratch on real stories for
+some minutes.
 
-python benchmarks/gpu.py --part speed|lm|ilm|rest|models|ordering|generate --stories FOLDER [--tokenizer
-tokenizer.json] [--out FOLDER]
+python benchmarks/gpu.py --part speed|models|ordering|generate --stories FOLDER [--tokenizer tokenizer.json]
+[--out FOLDER]
 
 FOLDER has train.csv, valid.csv and test.csv, perhaps train_more.csv. Nothing has to be installed but torch,
 transformers, numpy, tokenizers and safetensors; nothing is fetched. Without --tokenizer a vocabulary is made
-from the stories, and perplexities are then not comparable with published ones. `models` is lm, ilm and rest
-in one go. Every result is one JSON line, written as it comes. `--small` tries everything with a small model
-and few steps; with it, `--device cpu` works, too.
+from the stories, and perplexities are then not comparable with published ones. `models` trains all four for
+the same tokens. Every result is one JSON line, written as it comes. `--small` tries everything with a small
+model and few steps; with it, `--device cpu` works, too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +27,21 @@ import torch
 from tokenizers import Tokenizer
 
 from benchmarks.gpu_generation import generate
+from benchmarks.gpu_models import models
 from benchmarks.gpu_speed import speed
 from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import Document, story_document
 from generators.masks.named import load_mask
 from generators.masks.spans import Granularity
-from generators.sampling.choosing import Sampling
-from generators.sampling.decoding import Prompt, Rules, draw
 from generators.training.causal_model import new_model
 from generators.training.causal_run import train
 from generators.training.checkpoint_perplexity import OneSpan
 from generators.training.corpus import train_tokenizer
-from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.training.examples import WORDS, MaskedCorpus, mask_corpus
 from generators.training.log import Report
 from generators.training.model_perplexity import perplexities
 from generators.training.packing import evaluation_batches
 from generators.training.plan import Architecture, Plan
-from generators.training.published import PUBLISHED, Key
 from humaneval.domain import Story
 from humaneval.stories import read_stories
 
@@ -76,15 +73,22 @@ class Setting:
         print(line, file=self.said, flush=True)
 
     def documents(self, split: str) -> list[Document]:
-        return [story_document(story) for story in self.stories[split]]
+        return [story_document(story) for story in self.stories[split.partition("-")[0]]]
 
     def masked(self, split: str, copies: int, mask: Any = None) -> MaskedCorpus:
-        """Masked examples by as many processes as pay."""
+        """Masked examples by as many processes as pay; those of `--masked` if it has them."""
         began = time.monotonic()
+        kept = self.options.masked / split if self.options.masked else None
+        if kept and (kept / WORDS).exists():
+            found = MaskedCorpus.open(kept)
+            self.say(opened=str(kept), examples=found.examples)
+            return found
         documents = self.documents(split)
-        workers = min(self.options.workers, max(1, len(documents) // 3000))
+        workers = 1 if mask else min(self.options.workers, max(1, len(documents) // 3000))
         mask = mask or load_mask("hierarchical")
         found = mask_corpus(documents, self.tokenizer, self.special, mask, copies=copies, workers=workers)
+        if kept:
+            found.save(kept)
         self.say(
             masked=split,
             documents=found.documents,
@@ -110,9 +114,6 @@ def main() -> None:
         setting = _setting(options, said)
         parts = {
             "speed": speed,
-            "lm": lm,
-            "ilm": ilm,
-            "rest": rest,
             "models": models,
             "ordering": ordering,
             "generate": generate,
@@ -123,16 +124,19 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--part", required=True, choices=("speed", "lm", "ilm", "rest", "models", "ordering", "generate")
-    )
+    parser.add_argument("--part", required=True, choices=("speed", "models", "ordering", "generate"))
     parser.add_argument("--stories", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--out", type=Path, default=Path("gpu-results"))
     parser.add_argument("--device", default="cuda")
     parser.add_argument(
-        "--seconds", type=float, help="Of training a model; default 110 (lm, ilm) or 50 (rest)."
+        "--seconds", type=float, default=540, help="All that `models` takes, the masks and tests included."
     )
+    parser.add_argument("--tokens", type=float, help="Of training a model; default: what the seconds allow.")
+    parser.add_argument("--loss", default="two-means", help="ILM's and LM-All's, as `train` spells it.")
+    parser.add_argument("--plain-rows", type=float, default=0.0, help="ILM's, as `train` has it.")
+    parser.add_argument("--masks", choices=("hierarchical", "sentence"), default="hierarchical")
+    parser.add_argument("--masked", type=Path, help="A folder for the masked examples, used if it has them.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[24, 512], help="Examples a step, for speed.")
     parser.add_argument("--batch", type=int, default=256, help="Examples a step of the models.")
     parser.add_argument("--lr", type=float, default=1e-3)
@@ -169,155 +173,6 @@ def _setting(options: argparse.Namespace, said: Any) -> Setting:
         stories={split: len(some) for split, some in stories.items()},
     )
     return setting
-
-
-# Models
-
-
-def lm(setting: Setting) -> None:
-    """LM from scratch."""
-    _models(setting, ("lm",), setting.options.seconds or 110)
-
-
-def ilm(setting: Setting) -> None:
-    """ILM from scratch."""
-    _models(setting, ("ilm",), setting.options.seconds or 110)
-
-
-def rest(setting: Setting) -> None:
-    """LM-Rev and LM-All from scratch."""
-    _models(setting, ("lm-rev", "lm-all"), setting.options.seconds or 50)
-
-
-def models(setting: Setting) -> None:
-    """All four."""
-    seconds = setting.options.seconds or 75
-    _models(setting, ("lm", "ilm", "lm-rev", "lm-all"), seconds)
-
-
-def _models(setting: Setting, strategies: Sequence[str], seconds: float) -> None:
-    corpus, validation = setting.masked("train", setting.options.copies), setting.masked("valid", 1)
-    test = setting.sentences("test")
-    for strategy in strategies:
-        size = setting.options.batch // (2 if strategy == "lm-all" else 1)
-        plan = Plan(
-            strategy,
-            learning_rate=setting.options.lr,
-            warm_up=100,
-            decay=True,
-            weight_decay=0.1,
-            batch=size,
-            minutes=(5 if setting.options.small else seconds) / 60,
-            patience=0,
-            evaluate_every=max(10, 250 * 256 // size),
-            precision="auto",
-            compile=not setting.options.no_compile,
-        )
-        model = new_model(setting.architecture, setting.special, 0).to(setting.device)
-        best: dict[str, Any] = {}
-
-        def keep(model: Any = model, best: dict[str, Any] = best) -> None:
-            best.update({name: value.detach().clone() for name, value in model.named_parameters()})
-
-        folder = setting.options.out / f"model-{strategy}"
-
-        def said(line: Report, strategy: str = strategy) -> None:
-            if line.perplexity:
-                setting.say(
-                    strategy=strategy,
-                    step=line.step,
-                    seconds=line.seconds,
-                    tokens=line.tokens,
-                    loss=round(line.loss, 3),
-                    tokens_per_second=round(line.tokens_per_second),
-                    valid_mixture=round(line.perplexity, 2),
-                )
-
-        given = (model, setting.tokenizer, corpus, validation)
-        try:
-            progress = train(folder, plan, *given, keep=False, better=keep, report=said)
-        except Exception as error:
-            if not plan.compile:
-                raise
-            setting.say(failed=f"{strategy} compiled", error=repr(error)[:500])
-            progress = train(
-                folder, replace(plan, compile=False), *given, keep=False, better=keep, report=said
-            )
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                parameter.copy_(best[name])
-        model.eval()
-        found = perplexities(model, evaluation_batches(test, strategy, size=64))
-        setting.say(
-            strategy=strategy,
-            sentence_perplexity=round(found.masked, 2),
-            precision="fp32",
-            examples=found.examples,
-            masked_tokens=found.tokens,
-            paper=PUBLISHED[Key("sentence", strategy, True, "stories")],
-            best_valid_mixture=round(progress.best, 2),
-            steps=progress.step,
-            tokens=progress.tokens,
-            seconds=round(progress.seconds, 1),
-            passes=round(progress.step * size / corpus.documents, 1),
-            data=f"{corpus.documents} training stories; the paper had 97,828 and about a day a model",
-        )
-        _infill(setting, model, strategy)
-
-
-def _infill(setting: Setting, model: Any, strategy: str) -> None:
-    """Infills of 500 blanks: 100 test stories, each sentence in turn. Cut by a simple rule, for reading
-    only."""
-    began = time.monotonic()
-    blanks = [
-        (story, number)
-        for story in setting.stories["test"][: 2 if setting.options.small else 100]
-        for number in range(5)
-    ]
-    prompts = [Prompt(prompt_of(setting, strategy, *blank), f"{blank[0].id} {blank[1]}") for blank in blanks]
-    special = setting.special
-    control = (id for id in range(special.size, special.total) if id != special.end)
-    newline = setting.tokenizer.encode("\n", add_special_tokens=False).ids
-    rules = Rules((special.end,), (*control, *newline))
-    found = draw(model, prompts, rules, Sampling(longest=40), 0)
-    path = setting.options.out / f"infills-{strategy}.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        for (story, number), (written,) in zip(blanks, found, strict=True):
-            ids = written.ids
-            text = setting.tokenizer.decode(ids[::-1] if strategy == "lm-rev" else ids)
-            record = {"story": story.id, "position": number + 1, "infill": _sentence(text, strategy)}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    seconds = time.monotonic() - began
-    setting.say(strategy=strategy, infills=len(blanks), seconds=round(seconds, 1), file=path.name)
-
-
-def prompt_of(setting: Setting, strategy: str, story: Story, number: int) -> list[int]:
-    def ids(text: str) -> list[int]:
-        return list(setting.tokenizer.encode(text, add_special_tokens=False).ids)
-
-    text = story_document(story).text
-    start, end = story_document(story).paragraphs[1][1][number]
-    before, after = ids(text[:start].removesuffix(" ")), ids(text[:end][-1:] and text[end:])
-    special = setting.special
-    blanked = [*before, special.blank(Granularity.SENTENCE), *after]
-    return {
-        "ilm": [*blanked, special.start],
-        "lm": [special.start, *before],
-        "lm-rev": [special.start, *after[::-1]],
-        "lm-all": [*blanked, special.start, *before],
-    }[strategy]
-
-
-def _sentence(text: str, strategy: str) -> str:
-    ends = [
-        at + 1 for at, mark in enumerate(text) if mark in ".!?" and text[at + 1 : at + 2] in ("", " ", '"')
-    ]
-    if strategy == "ilm":
-        return text.strip()
-    if strategy == "lm-rev":
-        inner = [at for at in ends if at < len(text.rstrip())]
-        return text[inner[-1] if inner else 0 :].strip()
-    return text[: ends[0] if ends else None].strip()
 
 
 # Ordering

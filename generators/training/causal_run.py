@@ -21,6 +21,7 @@ from generators.sampling.flat_forward import Batch, Flat, place, weighted_loss
 from generators.training.causal_model import make_optimizer
 from generators.training.examples import MaskedCorpus
 from generators.training.log import Report
+from generators.training.loss import read_loss
 from generators.training.model_perplexity import perplexities, precision
 from generators.training.packing import capacity, evaluation_batches, training_batches
 from generators.training.plan import Plan
@@ -135,7 +136,9 @@ class _CausalRun(Run[Prepared]):
         self.bf16 = "bf16" if plan.precision == "bf16" or (plan.precision == "auto" and on_gpu) else None
         self.at_once = plan.micro_batch or (0 if on_gpu else AT_ONCE)
         whole = count == 1 and not 0 < self.at_once < plan.batch
-        self.room = capacity(corpus, plan.strategy, plan.batch) if plan.compile and whole else 0
+        mixed = plan.plain_rows > 0
+        room = capacity(corpus, plan.strategy, plan.batch, plain_rows=mixed)
+        self.room = room if plan.compile and whole else 0
         self.loss = compiled(self.room) if plan.compile else weighted_loss
 
     def rate(self) -> float:
@@ -150,7 +153,8 @@ class _CausalRun(Run[Prepared]):
             seed=plan.seed,
             size=plan.batch,
             start=self.progress.step,
-            context_loss=plan.context_loss,
+            loss=read_loss(plan.loss),
+            plain_rows=plan.plain_rows,
             parts=plan.parts,
         )
 

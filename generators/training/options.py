@@ -28,6 +28,8 @@ STARTED = frozenset((*CAUSAL, "bert"))
 EVALUATED = frozenset((*CAUSAL, "sa"))
 """Kinds that are evaluated on the way, and resume where they stopped."""
 ONLY_CAUSAL = frozenset(CAUSAL)
+WITH_CONTEXT = frozenset(("ilm", "lm-all"))
+"""Kinds whose examples have the text around the blanks before the answers."""
 ONLY_SA = frozenset(("sa",))
 
 
@@ -220,12 +222,18 @@ _OPTIONS = (
         help="Keep masks without a span.",
     ),
     _option(
-        "--context-loss",
-        type=ON_OFF,
-        default="on",
-        show_default=True,
-        kinds=ONLY_CAUSAL,
-        help="Also learn the text around the blanks.",
+        "--loss",
+        metavar="LOSS",
+        kinds=WITH_CONTEXT,
+        help="two-means: of the answers plus of the text around them, as in the paper; one-mean: of all;"
+        " answers=W: of all, an answer's token counting W times; answers: of these alone.  [default:"
+        " two-means]",
+    ),
+    _option(
+        "--plain-rows",
+        type=Number(0, 1, max_open=True),
+        kinds=frozenset(("ilm",)),
+        help="The share of the examples that are read without blanks, as lm reads them.  [default: 0]",
     ),
     _option("--passes", type=POSITIVE, kinds=ONLY_CAUSAL, help="Passes over the documents at most."),
     _option(

@@ -9,35 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from generators.checkpoints.sequences import Examples, Target, encode
+from generators.checkpoints.sequences import Examples, Ints, Target, encode
 from generators.sampling.flat_forward import Batch
 from generators.training.examples import MaskedCorpus
+from generators.training.loss import Loss, Mean, read_loss
 
 ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)
+PAPERS = read_loss(Mean.TWO)
 
 
-def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -> Batch:
-    """The paper's loss as weights: the mean over the tokens of the answers plus the mean over those of the
-    context.
+def weighted(examples: Examples, loss: Loss = PAPERS, *, parts: int = 1) -> Batch:
+    """The loss as weights; by default the paper's.
 
-    The two means are taken over the whole batch. With `parts`, they are taken over that many pieces of it and
-    then averaged, as the paper's code does with its three micro-batches. A mean over nothing is 0. The first
-    token of an example is not predicted and does not count. Since the weights are fixed here, micro-batches
-    and several processes do not change them.
+    Means are taken over the whole batch. With `parts`, they are taken over that many pieces of it and then
+    averaged, as the paper's code does with its three micro-batches. A mean over nothing is 0. The first token
+    of an example is not predicted and does not count. Since the weights are fixed here, micro-batches and
+    several processes do not change them.
     """
     weights = np.zeros(len(examples.ids), dtype=np.float32)
     countable = np.ones(len(examples.ids), dtype=bool)
     countable[examples.bounds[:-1]] = False
-    groups = [ANSWERS, (Target.CONTEXT,)] if context_loss else [ANSWERS]
+    answer = np.isin(examples.types, ANSWERS) & countable
+    context = (examples.types == Target.CONTEXT) & countable & loss.context
     pieces = np.array_split(np.arange(examples.size()), parts)
     for piece in pieces:
         if not len(piece):
             continue
         here = slice(examples.bounds[piece[0]], examples.bounds[piece[-1] + 1])
-        for group in groups:
-            chosen = np.isin(examples.types[here], group) & countable[here]
-            weights[here][chosen] = 1 / (max(int(chosen.sum()), 1) * parts)
+        counts = loss.answers * answer[here], 1.0 * context[here]
+        for group in counts if loss.each else (counts[0] + counts[1],):
+            weights[here] += group / ((group.sum() or 1.0) * parts)
     return Batch(examples.ids, examples.types, weights, examples.bounds)
 
 
@@ -59,11 +62,12 @@ def training_batches(
     seed: int,
     size: int,
     start: int = 0,
-    context_loss: bool = True,
+    loss: Loss = PAPERS,
+    plain_rows: float = 0.0,
     parts: int = 1,
 ) -> Iterator[Batch]:
     """Batches without end, from number `start`. Each pass over the corpus has a new order; a batch may span
-    two passes."""
+    two passes. A share of `plain_rows` of the examples are read as plain text: S x E."""
     passes, order, at = -1, np.zeros(0, dtype=np.int64), start * size
     while True:
         chosen = np.zeros(0, dtype=np.int64)
@@ -73,8 +77,24 @@ def training_batches(
                 order = np.random.default_rng([seed, passes]).permutation(corpus.examples)
             found = order[at % corpus.examples :][: size - len(chosen)]
             chosen, at = np.concatenate([chosen, found]), at + len(found)
-        examples = encode(strategy, corpus.take(chosen), corpus.special)
-        yield weighted(examples, context_loss=context_loss, parts=parts)
+        if plain_rows:
+            draws = np.random.default_rng([seed, at, 1]).random(size)
+            examples = _mixed(strategy, corpus, chosen, draws < plain_rows)
+        else:
+            examples = encode(strategy, corpus.take(chosen), corpus.special)
+        yield weighted(examples, loss, parts=parts)
+
+
+def _mixed(strategy: str, corpus: MaskedCorpus, chosen: Ints, plain: NDArray[np.bool_]) -> Examples:
+    """Examples of `strategy`, and after them those that are `plain` as LM reads them: all of it is
+    context."""
+    first = encode(strategy, corpus.take(chosen[~plain]), corpus.special)
+    then = encode("lm", corpus.take(chosen[plain]), corpus.special)
+    return Examples(
+        np.concatenate([first.ids, then.ids]),
+        np.concatenate([first.types, np.full(len(then.ids), Target.CONTEXT, dtype=np.int8)]),
+        np.concatenate([first.bounds, first.bounds[-1] + then.bounds[1:]]),
+    )
 
 
 def evaluation_batches(
@@ -88,9 +108,11 @@ def evaluation_batches(
         yield weighted(encode(strategy, corpus.take(order[at : at + size]), corpus.special))
 
 
-def capacity(corpus: MaskedCorpus, strategy: str, size: int) -> int:
+def capacity(corpus: MaskedCorpus, strategy: str, size: int, *, plain_rows: bool = False) -> int:
     """A number of tokens that almost no batch of `size` examples exceeds: the mean plus five standard
-    deviations, in steps of 64."""
+    deviations, in steps of 64. With `plain_rows`, each example may also be read as plain text."""
     lengths = corpus.lengths(strategy)
+    if plain_rows:
+        lengths = np.maximum(lengths, corpus.lengths("lm"))
     most = size * lengths.mean() + 5 * size**0.5 * lengths.std()
     return -(-int(min(most, size * lengths.max())) // 64) * 64

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from generators.training.loss import Mean, read_loss
 from generators.training.run import Budget
 from humaneval.errors import UsageError
 
@@ -35,8 +36,10 @@ class Plan:
     parts: int = 1
     """The number of pieces of a batch over which the two means of the loss are taken; 3 in the paper's
     code."""
-    context_loss: bool = True
-    """Also learn the text around the blanks, as the paper does."""
+    loss: str = Mean.TWO.value
+    """How much answers and the text around them count, as `read_loss` reads it."""
+    plain_rows: float = 0.0
+    """The share of the examples that are read as plain text instead: S x E, all of it context."""
     seed: int = 0
     minutes: float = math.inf
     steps: int | None = None
@@ -52,6 +55,7 @@ class Plan:
     compile: bool = False
 
     def __post_init__(self) -> None:
+        read_loss(self.loss)
         endless = (
             math.isinf(self.minutes) and self.steps is None and self.passes is None and not self.patience
         )

@@ -104,9 +104,7 @@ def _settings(given: dict[str, Any], corpus: str) -> dict[str, Any]:
             f"a vocabulary cannot have {size:,} tokens",
             f"Choose a --vocabulary of {FEWEST_TOKENS} to {MOST_TOKENS:,} tokens.",
         )
-    chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
-    chosen["context_loss"] = given["context_loss"] == "on"
-    return chosen
+    return PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
 
 
 def _join(device: str) -> tuple[bool, str]:

@@ -63,7 +63,7 @@ def learned(folder: Path, kind: str, position: int, steps: int) -> Generator:
         evaluate_every=steps,
         evaluation_examples=64,
         patience=0,
-        context_loss=kind != "ilm",
+        loss="answers" if kind == "ilm" else "two-means",
     )
     train(folder, plan, model, tokenizer, corpus, corpus)
     request = GeneratorRequest(kind, checkpoint=str(folder), device="cpu", options=OPTIONS)

@@ -16,9 +16,11 @@ from generators.masks.named import load_mask
 from generators.sampling.flat_forward import Batch, losses, place, wanted, weighted_loss
 from generators.training.causal_model import new_model
 from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.training.loss import read_loss
 from generators.training.packing import ANSWERS, share, training_batches, weighted
-from generators.training.plan import Architecture
+from generators.training.plan import Architecture, Plan
 from humaneval.domain import Story
+from humaneval.errors import UsageError
 from tests.models.conftest import small_model
 
 pytestmark = pytest.mark.models
@@ -129,12 +131,48 @@ def test_blanks_and_starts_are_never_learned_and_everything_else_is(
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_loss_of_the_context_can_be_left_out(strategy: str, corpus: MaskedCorpus) -> None:
     model = small_model(corpus.special).eval()
-    batch = next(training_batches(corpus, strategy, seed=0, size=8, context_loss=False))
+    batch = next(training_batches(corpus, strategy, seed=0, size=8, loss=read_loss("answers")))
     assert np.isin(batch.types[batch.weights > 0], ANSWERS).all()
     answers = wanted(batch, *ANSWERS)
     with torch.no_grad():
         mean = float(losses(model, place(batch, "cpu", wanted=answers)).mean())
         assert float(weighted_loss(model, place(batch, "cpu"))) == pytest.approx(mean, rel=1e-5)
+
+
+@pytest.mark.parametrize(("spelled", "times"), [("one-mean", 1.0), ("answers=2", 2.0), ("answers=0.5", 0.5)])
+def test_one_mean_counts_every_target_and_an_answers_as_often_as_is_said(
+    spelled: str, times: float, corpus: MaskedCorpus
+) -> None:
+    batch = next(training_batches(corpus, "ilm", seed=0, size=24, loss=read_loss(spelled)))
+    answers = np.isin(batch.types, ANSWERS)
+    (answer,) = set(batch.weights[answers].tolist())
+    (context,) = set(batch.weights[~answers & (batch.weights > 0)].tolist())
+    assert answer == pytest.approx(times * context, rel=1e-6)
+    assert batch.weights.sum() == pytest.approx(1, rel=1e-5)
+
+
+@pytest.mark.parametrize("spelled", ["", "mean", "answers=", "answers=0", "answers=nan", "context=2"])
+def test_a_loss_that_does_not_exist_is_refused_with_those_that_do(spelled: str) -> None:
+    with pytest.raises(UsageError, match="there is no loss") as error:
+        Plan("ilm", loss=spelled)
+    assert "two-means, one-mean, answers" in error.value.hint
+
+
+def test_plain_rows_are_the_texts_of_the_same_examples_and_depend_on_the_step_alone(
+    corpus: MaskedCorpus,
+) -> None:
+    settings: dict[str, Any] = {"seed": 3, "size": 24, "plain_rows": 0.5}
+    batches = training_batches(corpus, "ilm", **settings)
+    first, second = next(batches), next(batches)
+    again = next(training_batches(corpus, "ilm", start=1, **settings))
+    assert second.ids.tolist() == again.ids.tolist()
+    assert first.ids.tolist() != second.ids.tolist()
+    plain_row = first.ids[first.bounds[:-1]] == corpus.special.start
+    assert 4 <= plain_row.sum() <= 20
+    lengths = np.diff(first.bounds)
+    text = np.repeat(plain_row, lengths)
+    assert not np.isin(first.types[text], ANSWERS).any()
+    assert first.weights[~text][np.isin(first.types[~text], ANSWERS)].sum() == pytest.approx(1, rel=1e-5)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -118,7 +118,7 @@ def test_micro_batches_train_the_same_model(train_small: Trained, tmp_path: Path
         ({"seed": 1, "batch": 5}, "other batch: 4, now 5, seed: 0, now 1"),
         ({"width": 64}, "other architecture"),
         ({"dropout": 0.3}, "other architecture"),
-        ({"context_loss": False, "layers": 1}, "other architecture, context loss: True, now False"),
+        ({"loss": "one-mean", "layers": 1}, "other architecture, loss: two-means, now one-mean"),
     ],
 )
 def test_the_state_of_another_run_is_not_taken_over(
