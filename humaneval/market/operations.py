@@ -28,10 +28,14 @@ from humaneval.store.types import now
 
 
 class Operation(NamedTuple):
-    """The function of an operation, and whether it needs the write lock."""
+    """The function of an operation, and whether it needs the write lock.
+
+    `read` refuses what its call has no right to contain: what takes long is read before the lock is taken.
+    """
 
     run: Callable[[Transaction, Mapping[str, Any]], dict[str, Any]]
     writes: bool
+    read: Callable[[Mapping[str, Any], Mode], object] = lambda params, mode: None
 
 
 OPERATIONS = {
@@ -39,10 +43,12 @@ OPERATIONS = {
     "ApproveAssignment": Operation(reviews.approve_assignment, True),
     "AssociateQualificationWithWorker": Operation(holders.associate_qualification, True),
     "CreateAdditionalAssignmentsForHIT": Operation(hits.create_additional_assignments, True),
-    "CreateHIT": Operation(hits.create_hit, True),
+    "CreateHIT": Operation(hits.create_hit, True, hits.read_asked),
     "CreateHITType": Operation(hit_types.create_hit_type, True),
-    "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True),
-    "CreateQualificationType": Operation(qualification_types.create_qualification_type, True),
+    "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True, hits.read_asked),
+    "CreateQualificationType": Operation(
+        qualification_types.create_qualification_type, True, qualification_types.read_asked
+    ),
     "CreateWorkerBlock": Operation(blocks.create_worker_block, True),
     "DeleteHIT": Operation(hits.delete_hit, True),
     "DeleteQualificationType": Operation(qualification_types.delete_qualification_type, True),
@@ -73,7 +79,9 @@ OPERATIONS = {
     "UpdateHITReviewStatus": Operation(hits.update_review_status, True),
     "UpdateHITTypeOfHIT": Operation(hits.update_hit_type_of_hit, True),
     "UpdateNotificationSettings": Operation(notification_settings.update_notification_settings, True),
-    "UpdateQualificationType": Operation(qualification_types.update_qualification_type, True),
+    "UpdateQualificationType": Operation(
+        qualification_types.update_qualification_type, True, qualification_types.read_asked
+    ),
 }
 
 
@@ -96,6 +104,7 @@ class Market:
         comes empty, with a token for its rows.
         """
         operation = OPERATIONS[name]
+        operation.read(params, self.mode)
         with self.writing() if operation.writes else self.reading() as work:
             work = replace(work, request_id=request_id)
             if not name.startswith("List"):

@@ -13,7 +13,7 @@ from humaneval.market.protocol.values import YEAR, Params, Reply, seconds, text
 from humaneval.market.qualifications.requirements import SYSTEM, find_type
 from humaneval.market.questions.answer_key import read_answer_key
 from humaneval.market.questions.question import read_test
-from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.database import Mode, Transaction
 from humaneval.market.tables.hits import Hit, HitType, Requires
 from humaneval.market.tables.qualifications import QualificationRequest, QualificationType
 
@@ -42,6 +42,14 @@ def create_qualification_type(work: Transaction, params: Params) -> Reply:
     work.session.add(kind)
     work.session.flush()
     return {"QualificationType": _description(kind)}
+
+
+def read_asked(params: Params, mode: Mode) -> None:
+    """Read the test and the answer key of a type. Raises RefusedError."""
+    if "Test" in params:
+        form = read_test(params["Test"])
+        if "AnswerKey" in params:
+            read_answer_key(params["AnswerKey"], form)
 
 
 def get_qualification_type(work: Transaction, params: Params) -> Reply:
@@ -140,9 +148,6 @@ def _set_test(kind: QualificationType, params: Params) -> None:
         raise invalid("TestDurationInSeconds must be given with a Test.")
     if kind.auto_value is not None and "AutoGranted" not in params:
         raise invalid("A qualification that is granted automatically can have no Test.")
-    form = read_test(params["Test"])
-    if "AnswerKey" in params:
-        read_answer_key(params["AnswerKey"], form)
     kind.auto_value = None
     kind.test, kind.answer_key, kind.test_seconds = params["Test"], params.get("AnswerKey"), allowed
 
