@@ -32,7 +32,7 @@ from sqlalchemy import Engine, event, insert
 from sqlalchemy.orm import Session
 
 from humaneval.market import Mode, create_market_app, open_market
-from humaneval.market.tables.account import Entry
+from humaneval.market.tables.account import Account, Entry
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.hits import Hit, HitType
 from humaneval.market.tables.qualifications import Qualification, QualificationType
@@ -88,10 +88,16 @@ def fill(engine: Engine, hits: int) -> None:
                 for place in range(answered)
             ],
         )  # fmt: skip
-        held = [{"kind": "hold", "hit_number": place + 1, "made_at": moment, "paid": 0, "fees": 0,
-                 "available": -60 * (1 if place < answered else PLACES),
-                 "on_hold": 60 * (1 if place < answered else PLACES)} for place in range(hits)]  # fmt: skip
+        prices = [60 * (1 if place < answered else PLACES) for place in range(hits)]
+        held: list[dict[str, Any]] = [
+            {"kind": "hold", "hit_number": place, "made_at": moment, "paid": 0, "fees": 0,
+             "available": -price, "on_hold": price}
+            for place, price in enumerate(prices, 1)
+        ]  # fmt: skip
         session.execute(insert(Entry), held)
+        account = session.get_one(Account, 1)
+        account.available += sum(each["available"] for each in held)
+        account.on_hold += sum(each["on_hold"] for each in held)
         test = QualificationType(
             id="TAKEN", name="Took part", keywords="", description="d", active=True, deleted=False,
             made_at=moment,

@@ -114,6 +114,8 @@ for _path in (SUBMIT_PATH, f"/question/<path:before>{SUBMIT_PATH}", "/question/<
 @blueprint.errorhandler(HTTPException)
 def refused(error: HTTPException) -> Response:
     """In words that a frame can show: the worker site's own pages cannot be framed."""
+    if isinstance(error, RequestEntityTooLarge):
+        return _shown(TOO_LARGE, 413)
     return _shown("Your answer could not be read. Go back and send it again.", error.code or 500)
 
 

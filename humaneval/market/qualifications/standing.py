@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 
 from humaneval.market.protocol.answer_xml import Answered, answered_values, answers_xml
 from humaneval.market.protocol.identifiers import new_entity_id
@@ -142,13 +142,15 @@ def hand_in(work: Transaction, worker: Worker, done: DoneTest) -> None:
 
 def _standings(work: Transaction, worker: Worker, kinds: Select[QualificationType]) -> list[Standing]:
     held_by = select(Qualification).where(Qualification.worker_number == worker.number)
-    asked_by = select(QualificationRequest).where(QualificationRequest.worker_number == worker.number)
-    held = {each.type_number: each for each in work.session.scalars(held_by)}
     # A later request replaces an earlier one.
-    last = {
-        each.type_number: each
-        for each in work.session.scalars(asked_by.order_by(QualificationRequest.number))
-    }
+    latest = (
+        select(func.max(QualificationRequest.number))
+        .where(QualificationRequest.worker_number == worker.number)
+        .group_by(QualificationRequest.type_number)
+    )
+    asked_by = select(QualificationRequest).where(QualificationRequest.number.in_(latest))
+    held = {each.type_number: each for each in work.session.scalars(held_by)}
+    last = {each.type_number: each for each in work.session.scalars(asked_by)}
     return [
         _standing(work.now, kind, held.get(kind.number), last.get(kind.number))
         for kind in work.session.scalars(kinds)
