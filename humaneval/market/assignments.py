@@ -11,7 +11,7 @@ from sqlalchemy.orm import defer, joinedload
 
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
-from humaneval.market.offers import find_visible, free_in_group
+from humaneval.market.offers import find_visible, free_in_group, is_open
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import obstacles, record_of, types_of
@@ -55,7 +55,7 @@ def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool =
     mine = _taken(work, worker, hit)
     if mine is not None and mine.state is State.ACCEPTED:
         return mine
-    if or_another and (mine is not None or hit.status != "Assignable"):
+    if or_another and (mine is not None or not is_open(work, hit)):
         another = free_in_group(work, worker, hit.hit_type)
         hit, mine = (hit, mine) if another is None else (another, None)
     if mine is not None:
@@ -66,7 +66,7 @@ def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool =
         raise NotPossibleError(
             f"You cannot accept this HIT. It requires that {' and that '.join(map(str, missing))}.", 403
         )
-    if hit.status != "Assignable":
+    if not is_open(work, hit):
         raise NotPossibleError(
             "This HIT is no longer available. Other workers have taken it, or it has expired."
         )

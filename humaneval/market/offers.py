@@ -23,6 +23,8 @@ from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType
 from humaneval.market.tables.workers import Worker
 
+GROUPS_ON_A_PAGE = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -45,24 +47,33 @@ class Preview(NamedTuple):
     obstacles: list[Obstacle]
 
 
-def offers(work: Transaction, worker: Worker) -> list[Offer]:
-    """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken."""
+class Offers(NamedTuple):
+    """A page of the groups. `older`: where the next page begins; None after the last."""
+
+    groups: list[Offer]
+    older: int | None
+
+
+def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> Offers:
+    """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken.
+
+    `before`: only groups whose oldest HIT is older than the one of this number.
+    """
     if is_blocked(work, worker):
-        return []
+        return Offers([], None)
     open_groups = (
         select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
         .where(Hit.status == "Assignable", Hit.number.not_in(_taken(worker)))
         .group_by(Hit.hit_type_number)
         .subquery()
     )
-    rows = work.session.execute(
-        select(Hit, open_groups.c.available)
-        .join(open_groups, Hit.number == open_groups.c.first)
-        .order_by(Hit.number.desc())
-    ).all()
+    query = select(Hit, open_groups.c.available).join(open_groups, Hit.number == open_groups.c.first)
+    if before is not None:
+        query = query.where(Hit.number < before)
+    rows = work.session.execute(query.order_by(Hit.number.desc()).limit(GROUPS_ON_A_PAGE)).all()
     record = record_of(work.session, worker)
     known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
-    return [
+    shown = [
         Offer(
             hit,
             available,
@@ -72,6 +83,7 @@ def offers(work: Transaction, worker: Worker) -> list[Offer]:
         for hit, available in rows
         if not unmet(hit.hit_type.qualifications, record, "discover")
     ]
+    return Offers(shown, rows[-1][0].number if len(rows) == GROUPS_ON_A_PAGE else None)
 
 
 def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
@@ -84,6 +96,11 @@ def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | Non
     if unmet(kind.qualifications, record_of(work.session, worker), "discover"):
         return None
     return free_in_group(work, worker, kind)
+
+
+def is_open(work: Transaction, hit: Hit) -> bool:
+    """Whether somebody can accept it. After a long pause, not every deadline may be applied yet."""
+    return hit.status == "Assignable" and hit.expires_at > work.now
 
 
 def free_in_group(work: Transaction, worker: Worker, kind: HitType) -> Hit | None:

@@ -75,7 +75,8 @@ def _in_hand(work: Transaction, assignment_id: str) -> Assignment | None:
         raise NotPossibleError("There is no work with this assignment id.", 404)
     if assignment.state is State.RETURNED:
         raise NotPossibleError("This work was returned, so no answer was stored.")
-    if assignment.state is State.ABANDONED:
+    late = assignment.state is State.ACCEPTED and assignment.deadline <= work.now
+    if late or assignment.state is State.ABANDONED:
         raise NotPossibleError("The time for this work ran out, so no answer was stored.")
     return None if assignment.state in FINISHED else assignment
 
@@ -96,10 +97,11 @@ def _filled_in_unseen(
 
 
 def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
+    # Asked first: else the assignment would be written twice.
+    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
     assignment.answer = document
     assignment.submitted_at = work.now
     assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
-    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
     assignment.state = State.SUBMITTED
     note(work, "AssignmentSubmitted", assignment.hit, assignment)
     # Before the status is set: a place that a policy adds keeps the HIT from becoming Reviewable.

@@ -143,7 +143,7 @@ class WideWorld(World):
         """The worker takes a compensation, if there is one for them."""
         with self.market.writing() as work:
             worker = self._worker(work, who)
-            for offer in offers(work, worker) if worker else ():
+            for offer in offers(work, worker).groups if worker else ():
                 if self.is_form(offer.hit.question):
                     continue
                 assert worker is not None

@@ -261,7 +261,7 @@ class World:
         try:
             with self.market.writing() as work:
                 worker = sign_up(work, f"worker {who}", "")
-                forms = [one.hit for one in offers(work, worker) if self.is_form(one.hit.question)]
+                forms = [one.hit for one in offers(work, worker).groups if self.is_form(one.hit.question)]
                 if not forms:
                     return
                 assignment = accept(work, worker, forms[0].id)

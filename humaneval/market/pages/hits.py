@@ -39,14 +39,12 @@ def show_list(visit: Visit) -> Answer:
     """What the worker has in hand, and what they can take."""
     in_hand = assignments.in_hand_of(visit.work, visit.worker)
     begun = {each.hit.hit_type_number for each in in_hand}
+    offered = offers.offers(visit.work, visit.worker, before=before_in(request))
     return visit.page(
         "hits.html",
         # What each person does once is not offered again beside the one in hand.
-        offers=[
-            each
-            for each in offers.offers(visit.work, visit.worker)
-            if not (each.once and each.hit.hit_type_number in begun)
-        ],
+        offers=[each for each in offered.groups if not (each.once and each.hit.hit_type_number in begun)],
+        older=offered.older,
         in_hand=in_hand,
         now=visit.work.now,
         time_left=time_left,
@@ -99,11 +97,12 @@ def preview(visit: Visit, hit_id: str) -> Answer:
 @signed_in
 def accept(visit: Visit, hit_id: str) -> Answer:
     """Take one place of a HIT. If the form names its group, any other HIT of the group will do."""
-    in_hand = assignments.open_assignment(visit.work, visit.worker, hit_id)
+    reused = happening(request.environ) is Trouble.REUSED_ID
+    in_hand = assignments.open_assignment(visit.work, visit.worker, hit_id) if reused else None
     assignment = assignments.accept(
         visit.work, visit.worker, hit_id, or_another=bool(request.form.get("groupId"))
     )
-    if in_hand is None and happening(request.environ) is Trouble.REUSED_ID:
+    if reused and in_hand is None:
         reuse_id(visit.work, assignment)
     return redirect(f"/assignments/{assignment.id}", 303)
 

@@ -112,14 +112,17 @@ def test_after_a_long_pause_deadlines_are_applied_in_batches_and_all_of_them(
 
 
 def test_a_call_goes_on_although_many_deadlines_are_left(
-    engine: Engine, mturk: Any, clock: Any, new_hit: NewHit, monkeypatch: pytest.MonkeyPatch
+    mturk: Any, clock: Any, new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "AT_ONCE", 1)
     monkeypatch.setattr(operations, "CATCH_UP_SECONDS", -1.0)
-    hits = [new_hit(LifetimeInSeconds=60) for _ in range(3)]
+    hits = [new_hit(LifetimeInSeconds=60, AssignmentDurationInSeconds=60) for _ in range(3)]
+    ada, grace = person(), person("Grace")
+    late = ada.accept(hits[0]["HITId"])
     clock.pass_time(hours=1)
     stands = [mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] for hit in hits]
     assert stands == ["Assignable"] * 3
+    assert ada.submit(late, choice="1").status == 409
+    assert grace.post(f"/hits/{hits[1]['HITId']}/accept", csrf=grace.csrf()).status == 409
     monkeypatch.undo()
     stands = [mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] for hit in hits]
     assert stands == ["Reviewable"] * 3

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from humaneval.market import assignments
+from humaneval.market import assignments, offers
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
@@ -388,21 +388,23 @@ def test_nobody_holds_more_than_twenty_five_hits(
     worker.accept(hits[2]["HITId"])
 
 
-def test_long_lists_of_work_and_messages_come_in_pages(
+def test_long_lists_of_hits_work_and_messages_come_in_pages(
     mturk: Any, new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(assignments, "WORK_ON_A_PAGE", 2)
+    monkeypatch.setattr(offers, "GROUPS_ON_A_PAGE", 2)
     monkeypatch.setattr("humaneval.market.messages.MESSAGES_ON_A_PAGE", 2)
     monkeypatch.setattr("humaneval.market.pages.messages.MESSAGES_ON_A_PAGE", 2)
     worker = person()
     for place in range(3):
-        done = worker.do(new_hit(Title=f"HIT {place}", Reward="0.10")["HITId"])
+        done = worker.do(new_hit(Title=f"HIT {place}", Reward="0.10", MaxAssignments=1)["HITId"])
         mturk.approve_assignment(AssignmentId=done)
         mturk.notify_workers(Subject=f"Letter {place}", MessageText="m", WorkerIds=[worker.id])
-    for path, name in (("/my-work", "HIT"), ("/messages", "Letter")):
+        new_hit(Title=f"Group {place}")
+    for path, name in (("/my-work", "HIT"), ("/messages", "Letter"), ("/hits", "Group")):
         page = worker.get(path).text
-        assert re.findall(rf"<h2>{name} (\d)</h2>", page) == ["2", "1"]
+        assert re.findall(rf"<h[23]>{name} (\d)<", page) == ["2", "1"]
         (older,) = re.findall(rf'href="({path}\?before=\d+)"', page)
-        assert re.findall(rf"<h2>{name} (\d)</h2>", worker.get(older).text) == ["0"]
+        assert re.findall(rf"<h[23]>{name} (\d)<", worker.get(older).text) == ["0"]
         assert worker.get(f"{path}?before={10**30}").status == 200
     assert "$0.30" in worker.get("/my-work").text
