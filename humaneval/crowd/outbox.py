@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Engine, bindparam, case, select, update
+from sqlalchemy import ColumnElement, Engine, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.errors import PlatformError
@@ -21,6 +22,9 @@ AS_SQL = {"synchronize_session": False}
 
 TOGETHER = 10
 """How many calls are made between two commits. Two commits for each would take a quarter of a call's time."""
+
+RESTS = tuple(timedelta(minutes=minutes) for minutes in (1, 10, 60, 6 * 60))
+"""How long a failed write is left alone by programs that nobody watches: after its first try, and so on."""
 
 
 class Intent(NamedTuple):
@@ -126,6 +130,19 @@ def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -
         .order_by(OutboxRow.id)
     )
     return [intent_of(row) for row in rows]
+
+
+def has_rested() -> ColumnElement[bool]:
+    """The writes that a program may try again by itself: never tried, or not for a while.
+
+    The more often one failed, the longer it rests. A person's command tries it in any case.
+    """
+    moment = now()
+    short = [
+        and_(OutboxRow.attempts == tries, OutboxRow.attempted_at <= moment - rest)
+        for tries, rest in enumerate(RESTS, 1)
+    ]
+    return or_(OutboxRow.attempted_at.is_(None), *short, OutboxRow.attempted_at <= moment - RESTS[-1])
 
 
 def perform(

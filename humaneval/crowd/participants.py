@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import select, true, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import hold_study, intend, intent_of, perform, token_for
+from humaneval.crowd.outbox import has_rested, hold_study, intend, intent_of, perform, token_for
 from humaneval.crowd.platform import LIST_GONE, Participants, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
@@ -35,6 +35,8 @@ DONE = ("answered", "submitted", "approved", "rejected")
 COMPENSATION = "compensation"
 """The kind of payments for lost work."""
 ALLOWED = "allowed"
+GIVE_UP_AFTER = 3
+"""After so many calls in a row without an answer, the others wait for the next pass: a call takes minutes."""
 LIST = "list"
 """The outbox operation that makes a study's exclusion list."""
 
@@ -198,16 +200,19 @@ class Performed(NamedTuple):
     failed: tuple[str, ...]
 
 
-def perform_exclusions(at: StudyAtPlatform) -> Performed:
-    """Put workers on the study's list and take them off it, as intended. What fails stays intended."""
-    performed = _perform_all(at)
+def perform_exclusions(at: StudyAtPlatform, *, rested: bool = False) -> Performed:
+    """Put workers on the study's list and take them off it, as intended. What fails stays intended.
+
+    Each is tried once; with `rested`, not those that failed a short while ago.
+    """
+    performed = _perform_all(at, rested=rested)
     if performed is None:
         standing_list(at)
-        performed = _perform_all(at)
+        performed = _perform_all(at, rested=False)
     return performed or Performed(0, (f"{at.endpoint} no longer has a list of this study",))
 
 
-def _perform_all(at: StudyAtPlatform) -> Performed | None:
+def _perform_all(at: StudyAtPlatform, *, rested: bool) -> Performed | None:
     """None if the list itself is gone."""
     with writing(at.engine) as session:
         hold_study(session, at.id)
@@ -219,6 +224,7 @@ def _perform_all(at: StudyAtPlatform) -> Performed | None:
                 OutboxRow.operation.in_(EXCLUDE),
                 OutboxRow.state != "confirmed",
                 OutboxRow.error != OVERTAKEN,
+                has_rested() if rested else true(),
             )
             .order_by(OutboxRow.id)
         ).all()
@@ -226,8 +232,11 @@ def _perform_all(at: StudyAtPlatform) -> Performed | None:
     if not intents:
         return Performed(0, ())
     listed = make_list(at)
-    failed = []
+    failed: list[str] = []
+    done, in_the_dark = 0, 0
     for intent, worker in intents:
+        if in_the_dark == GIVE_UP_AFTER:
+            break
         act = at.platform.put_on_list if intent.operation == EXCLUDE.on else at.platform.take_off_list
         try:
             perform(at.engine, intent, partial(act, listed, worker), lambda _, __: {})
@@ -235,7 +244,10 @@ def _perform_all(at: StudyAtPlatform) -> Performed | None:
             if error.code.endswith(LIST_GONE):
                 return None
             failed.append(error.message)
-    return Performed(len(intents) - len(failed), tuple(failed))
+            in_the_dark = 0 if error.nothing_done else in_the_dark + 1
+        else:
+            done, in_the_dark = done + 1, 0
+    return Performed(done, tuple(failed))
 
 
 def make_list(at: StudyAtPlatform) -> str:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from flask import Flask, current_app
+from flask import Flask, current_app, request
 from sqlalchemy import Engine
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
 from humaneval.market.faults.admin import TOKEN, admin_blueprint
@@ -18,11 +18,13 @@ from humaneval.market.faults.effects import WithTrouble
 from humaneval.market.faults.kinds import TroubleSource
 from humaneval.market.faults.plan import Faults
 from humaneval.market.faults.unseen_form import unseen_blueprint
+from humaneval.market.health import health_blueprint
 from humaneval.market.keys import Keys
 from humaneval.market.operations import Market
 from humaneval.market.pages import frames as frame_pages
 from humaneval.market.pages import requesters, worker_site
 from humaneval.market.pages.frames import APART
+from humaneval.market.pages.sent import MOST_FIELDS
 from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
 from humaneval.market.protocol.addresses import check_frames, check_site, origin_of
 from humaneval.market.security import Seals
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 MOST_BYTES = 4 * 1024 * 1024
-MOST_FIELDS = 5000
-
 _BESIDE = "market.frames"
 
 _OTHER_WORDS = "This site cannot do what the browser asked for."
@@ -88,6 +88,7 @@ def create_market_app(
     site = WorkerSite(market, seals, public_url, invited=invited, frames=frames)
     app = _application(site, {TOKEN: "", requesters.SIGNED: keys is not None, APART: False})
     app.register_blueprint(wire_blueprint(market, keys, clock))
+    app.register_blueprint(health_blueprint(market))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
     app.add_url_rule("/health", "health", partial(_health, market))
@@ -122,9 +123,21 @@ def _application(site: WorkerSite, config: Mapping[str, object]) -> Flask:
         MAX_FORM_PARTS=MOST_FIELDS,
     )
     app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
+    app.before_request(_refuse_many_fields)
     site.serve(app)
     app.register_blueprint(frame_pages.blueprint)
     return app
+
+
+def _refuse_many_fields() -> None:
+    """Refuse a form of too many fields before it is read: millions of them fit into four megabytes."""
+    short = (request.content_length or 0) <= MOST_BYTES
+    if short and request.mimetype == "application/x-www-form-urlencoded":
+        many = request.get_data().count(b"&") >= MOST_FIELDS
+    else:
+        many = False
+    if many or request.query_string.count(b"&") >= MOST_FIELDS:
+        raise RequestEntityTooLarge
 
 
 class _ByHost:

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import defer, joinedload
 
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
-from humaneval.market.offers import find_visible
+from humaneval.market.offers import find_visible, free_in_group, is_open
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import obstacles, record_of, types_of
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import FINISHED, TAKEN, Assignment, Bonus, State
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.hits import Hit, HitType
 from humaneval.market.tables.workers import Worker
+
+WORK_ON_A_PAGE = 100
+MOST_IN_HAND = 25
+"""How many HITs a worker can hold at once, as at Mechanical Turk. Else one person could take them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +46,18 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
     )
 
 
-def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
-    """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError."""
+def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool = False) -> Assignment:
+    """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError.
+
+    `or_another`: if this HIT has no place for the worker any more, take one of another HIT of its group.
+    """
     hit = find_visible(work, worker, hit_id)
-    mine = work.session.scalar(
-        select(Assignment).where(
-            Assignment.hit_number == hit.number,
-            Assignment.worker_number == worker.number,
-            Assignment.state.in_(TAKEN),
-        )
-    )
+    mine = _taken(work, worker, hit)
     if mine is not None and mine.state is State.ACCEPTED:
         return mine
+    if or_another and (mine is not None or not is_open(work, hit)):
+        another = free_in_group(work, worker, hit.hit_type)
+        hit, mine = (hit, mine) if another is None else (another, None)
     if mine is not None:
         raise NotPossibleError("You have already done this HIT. Each HIT can be done only once.")
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
@@ -61,10 +66,15 @@ def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
         raise NotPossibleError(
             f"You cannot accept this HIT. It requires that {' and that '.join(map(str, missing))}.", 403
         )
-    if hit.status != "Assignable":
+    if not is_open(work, hit):
         raise NotPossibleError(
             "This HIT is no longer available. Other workers have taken it, or it has expired."
         )
+    in_hand = select(func.count()).where(
+        Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
+    )
+    if (work.session.scalar(in_hand) or 0) >= MOST_IN_HAND:
+        raise NotPossibleError(f"You have {MOST_IN_HAND} HITs in hand. Finish or return one of them first.")
     assignment = Assignment(
         id=new_entity_id(),
         hit=hit,
@@ -77,6 +87,17 @@ def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
     refresh(work, hit)
     note(work, "AssignmentAccepted", hit, assignment)
     return assignment
+
+
+def _taken(work: Transaction, worker: Worker, hit: Hit) -> Assignment | None:
+    """The place of this HIT that the worker has."""
+    return work.session.scalar(
+        select(Assignment).where(
+            Assignment.hit_number == hit.number,
+            Assignment.worker_number == worker.number,
+            Assignment.state.in_(TAKEN),
+        )
+    )
 
 
 def find_own(work: Transaction, worker: Worker, assignment_id: str) -> Assignment:
@@ -100,20 +121,57 @@ def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
         note(work, "AssignmentReturned", assignment.hit, assignment)
 
 
-def work_of(work: Transaction, worker: Worker) -> list[Work]:
-    """All of a worker's assignments, newest first."""
+def in_hand_of(work: Transaction, worker: Worker) -> list[Assignment]:
+    """What a worker has in hand, newest first."""
+    mine = select(Assignment).where(
+        Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
+    )
+    return list(work.session.scalars(mine.order_by(Assignment.number.desc()).options(*_WITHOUT_TEXTS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a worker has earned so far, and what waits for review, in cents."""
+
+    earned: int
+    waiting: int
+
+
+def sums_of(work: Transaction, worker: Worker) -> Sums:
+    """All that a worker has earned, and all that waits."""
     mine = Assignment.worker_number == worker.number
+    earned = select(func.sum(Entry.paid)).join(Assignment, Assignment.number == Entry.assignment_number)
+    waiting = (
+        select(func.sum(HitType.reward_cents))
+        .select_from(Assignment)
+        .join(Hit, Hit.number == Assignment.hit_number)
+        .join(HitType, HitType.number == Hit.hit_type_number)
+        .where(Assignment.state == State.SUBMITTED)
+    )
+    return Sums(*(work.session.scalar(query.where(mine)) or 0 for query in (earned, waiting)))
+
+
+def work_of(work: Transaction, worker: Worker, *, before: int | None = None) -> list[Work]:
+    """A page of a worker's assignments, newest first; `before`: those older than the one of this number."""
+    mine = select(Assignment).where(Assignment.worker_number == worker.number)
+    if before is not None:
+        mine = mine.where(Assignment.number < before)
+    page = mine.order_by(Assignment.number.desc()).limit(WORK_ON_A_PAGE).options(*_WITHOUT_TEXTS)
+    assignments = work.session.scalars(page).all()
+    these = [each.number for each in assignments]
     bonuses: dict[int, list[Bonus]] = {}
     for bonus in work.session.scalars(
-        select(Bonus).join(Bonus.assignment).where(mine).order_by(Bonus.number)
+        select(Bonus).where(Bonus.assignment_number.in_(these)).order_by(Bonus.number)
     ):
         bonuses.setdefault(bonus.assignment_number, []).append(bonus)
     paid = work.session.execute(
         select(Entry.assignment_number, func.sum(Entry.paid))
-        .join(Assignment, Assignment.number == Entry.assignment_number)
-        .where(mine)
+        .where(Entry.assignment_number.in_(these))
         .group_by(Entry.assignment_number)
     )
     earned = dict(paid.all())
-    assignments = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
     return [Work(each, bonuses.get(each.number, ()), earned.get(each.number, 0)) for each in assignments]
+
+
+_WITHOUT_TEXTS = (defer(Assignment.answer), joinedload(Assignment.hit, innerjoin=True).defer(Hit.question))
+"""Lists show neither answers nor questions, and these may have a million bytes each."""

@@ -17,6 +17,8 @@ from humaneval.store.types import Moment
 
 KEPT_DAYS = 120
 """Days from when a HIT became Reviewable until it is disposed of, if all its answers are reviewed."""
+AT_ONCE = 50
+"""How many deadlines of a kind one transaction applies."""
 
 
 def something_is_due(work: Transaction) -> bool:
@@ -32,34 +34,37 @@ def turning_points(work: Transaction) -> list[datetime]:
     return [*sorted(work.session.scalars(_TURNS, _moments(work.now))), work.now]
 
 
-def let_time_pass(work: Transaction, until: datetime) -> None:
-    """Apply all deadlines up to `until`, each as of its own moment.
+def let_time_pass(work: Transaction, until: datetime) -> bool:
+    """Apply deadlines up to `until`, each as of its own moment. False if there are more than `AT_ONCE` of a
+    kind: the rest belongs into another transaction, since nobody else can write meanwhile.
 
     Work that ran out is abandoned, work that waited too long is approved, HITs expire, and old HITs are
     disposed of.
     """
     moments = _moments(until)
-    late = work.session.scalars(_LATE, moments).all()
+    late = work.session.scalars(_LATE.limit(AT_ONCE), moments).all()
     for assignment in late:
         assignment.state, assignment.ended_at = State.ABANDONED, assignment.deadline
         note(replace(work, now=assignment.deadline), "AssignmentAbandoned", assignment.hit, assignment)
-    waiting = work.session.scalars(_UNREVIEWED, moments).all()
+    waiting = work.session.scalars(_UNREVIEWED.limit(AT_ONCE), moments).all()
     for assignment in waiting:
         assert assignment.auto_approve_at is not None
         pay_reward(work, assignment)
         assignment.state, assignment.approved_at = State.APPROVED, assignment.auto_approve_at
         note(replace(work, now=assignment.auto_approve_at), "AssignmentApproved", assignment.hit, assignment)
-    expiring = work.session.scalars(_EXPIRING, moments).all()
+    expiring = work.session.scalars(_EXPIRING.limit(AT_ONCE), moments).all()
     for hit in expiring:
         hit.expired = True
         note(replace(work, now=hit.expires_at), "HITExpired", hit)
     changed = {hit.number: hit for hit in (*expiring, *(item.hit for item in (*late, *waiting)))}
     for hit in changed.values():
         refresh(work, hit)
-    for hit in work.session.scalars(_OUTDATED, moments).all():
+    outdated = work.session.scalars(_OUTDATED.limit(AT_ONCE), moments).all()
+    for hit in outdated:
         hit.disposed = True
         refresh(work, hit)
         note(work, "HITDisposed", hit)
+    return all(len(each) < AT_ONCE for each in (late, waiting, expiring, outdated))
 
 
 def _moments(now: datetime) -> dict[str, datetime]:

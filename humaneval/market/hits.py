@@ -13,7 +13,7 @@ from humaneval.market.events import note
 from humaneval.market.hit_status import Counts, counts, refresh
 from humaneval.market.hit_types import SHORTEST, find_hit_type, hit_type_of
 from humaneval.market.journal import dollars
-from humaneval.market.policies.parameters import read_policies
+from humaneval.market.policies.parameters import Policies, read_policies
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import RefusedError, invalid, no_such_hit, wrong_hit_state
@@ -21,7 +21,7 @@ from humaneval.market.protocol.values import YEAR, Params, Reply, seconds, text
 from humaneval.market.qualifications.requirements import SYSTEM, find_type, read_back
 from humaneval.market.questions.question import read_question
 from humaneval.market.request_tokens import refuse_repeat, remember
-from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.database import Mode, Transaction
 from humaneval.market.tables.hits import Hit, HitType, Requires
 
 MOST_ASSIGNMENTS = 1_000_000
@@ -177,7 +177,8 @@ def _kept_hit(work: Transaction, hit_id: str) -> Hit:
     return hit
 
 
-def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
+def read_asked(params: Params, mode: Mode) -> Policies:
+    """Read the question and the review policies of a new HIT. Raises RefusedError."""
     if params.get("HITLayoutId") or params.get("HITLayoutParameters"):
         raise RefusedError(
             "HITLayoutDoesNotExist",
@@ -186,12 +187,16 @@ def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
         )
     if "Question" not in params:
         raise invalid("A Question must be given.")
-    read_question(params["Question"], work.mode)
+    read_question(params["Question"], mode)
+    return read_policies(params)
+
+
+def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
+    policies = read_asked(params, work.mode)
     lifetime = seconds(params, "LifetimeInSeconds", SHORTEST, YEAR)
     places: int = params.get("MaxAssignments", 1)
     if not 1 <= places <= MOST_ASSIGNMENTS:
         raise invalid(f"MaxAssignments must be from 1 to {MOST_ASSIGNMENTS}.")
-    policies = read_policies(params)
     hit = Hit(
         id=new_entity_id(),
         hit_type=hit_type,

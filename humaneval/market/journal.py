@@ -1,4 +1,4 @@
-"""The account's money, in a journal that every balance is read from.
+"""The account's money, in a journal. The account keeps the sums of its lines.
 
 Money lies in four pots: available, on hold, paid to workers, paid in fees. A new HIT moves its price to the
 hold. An approval pays out of the hold. Three things return to available: a rejection, a place that expired
@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlalchemy import func, select
+from sqlalchemy import Integer, bindparam, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.market.protocol.refusals import insufficient_funds
-from humaneval.market.tables.account import Entry
+from humaneval.market.tables.account import Account, Entry
 from humaneval.market.tables.assignments import Assignment
 from humaneval.market.tables.database import Mode, Transaction
 from humaneval.market.tables.hits import Hit
@@ -41,11 +41,8 @@ def dollars(cents: int) -> Decimal:
 
 
 def balance(session: Session) -> Balance:
-    """The account's pots, summed from the journal."""
-    row = session.execute(
-        select(func.sum(Entry.available), func.sum(Entry.on_hold), func.sum(Entry.paid), func.sum(Entry.fees))
-    ).one()
-    return Balance(*(pot or 0 for pot in row))
+    """The account's pots: the sums of the journal's lines."""
+    return Balance(*session.execute(select(*_POTS)).one())
 
 
 def post(
@@ -62,7 +59,8 @@ def post(
     """Write one line of the journal. Raises RefusedError if the account cannot pay; a sandbox always can."""
     if available < 0 and work.mode is Mode.LOCAL and balance(work.session).available + available < 0:
         raise insufficient_funds()
-    work.session.add(
+    _write(
+        work,
         Entry(
             kind=kind,
             hit_number=hit.number,
@@ -72,15 +70,28 @@ def post(
             paid=paid,
             fees=fees,
             made_at=work.now,
-        )
+        ),
     )
-    work.session.flush()
 
 
 def deposit(work: Transaction, cents: int) -> None:
     """Add `cents`, which is more than 0, to the available money."""
-    work.session.add(Entry(kind="deposit", available=cents, made_at=work.now))
+    _write(work, Entry(kind="deposit", available=cents, on_hold=0, paid=0, fees=0, made_at=work.now))
+
+
+def _write(work: Transaction, entry: Entry) -> None:
+    """Add a line, and what it moves to the account's pots."""
+    work.session.add(entry)
     work.session.flush()
+    work.session.execute(
+        _MOVED,
+        {f"more_{pot.key}": getattr(entry, pot.key) for pot in _POTS},
+        execution_options={"synchronize_session": False},
+    )
+
+
+_POTS = (Account.available, Account.on_hold, Account.paid, Account.fees)
+_MOVED = update(Account).values({pot: pot + bindparam(f"more_{pot.key}", type_=Integer) for pot in _POTS})
 
 
 def pay_reward(work: Transaction, assignment: Assignment) -> None:

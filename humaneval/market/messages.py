@@ -13,6 +13,7 @@ from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.workers import Message, Worker
 
 MOST_AT_ONCE = 100
+MESSAGES_ON_A_PAGE = 100
 
 LONGEST_SUBJECT, LONGEST_MESSAGE = 200, 4096
 
@@ -47,10 +48,12 @@ def tell(work: Transaction, worker: Worker, subject: str, message: str) -> None:
     work.session.add(Message(worker_number=worker.number, subject=subject, text=message, sent_at=work.now))
 
 
-def messages_of(work: Transaction, worker: Worker) -> list[Message]:
-    """A worker's messages, newest first."""
+def messages_of(work: Transaction, worker: Worker, *, before: int | None = None) -> list[Message]:
+    """A page of a worker's messages, newest first; `before`: those older than the one of this number."""
     query = select(Message).where(Message.worker_number == worker.number)
-    return list(work.session.scalars(query.order_by(Message.number.desc())))
+    if before is not None:
+        query = query.where(Message.number < before)
+    return list(work.session.scalars(query.order_by(Message.number.desc()).limit(MESSAGES_ON_A_PAGE)))
 
 
 def unread(work: Transaction, worker: Worker) -> int:

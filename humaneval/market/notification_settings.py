@@ -8,11 +8,13 @@ from humaneval.market.events import TEST, document, keep
 from humaneval.market.hit_types import find_hit_type
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import RefusedError, invalid
-from humaneval.market.protocol.values import Params, Reply
+from humaneval.market.protocol.values import Params, Reply, text
 from humaneval.market.tables.database import Transaction
 
 VERSIONS = ("2006-05-05", "2014-08-15")
 """The model's text names the first. The service took the second too, and most programs send it."""
+
+LONGEST_DESTINATION = 2000
 
 _DESTINATIONS = {
     "Email": (r"[^\s@]+@[^\s@]+", "an e-mail address"),
@@ -31,7 +33,7 @@ def update_notification_settings(work: Transaction, params: Params) -> Reply:
         _check(given)
         if TEST in given["EventTypes"]:
             raise invalid(f"The event type {TEST} is for SendTestEventNotification only.")
-        hit_type.notification = dict(given)
+        hit_type.notification = {**given, "EventTypes": list(dict.fromkeys(given["EventTypes"]))}
     if hit_type.notification is None:
         raise invalid("This HIT type has no Notification to turn on or off.")
     hit_type.notifying = params.get("Active", True)
@@ -61,6 +63,7 @@ def send_test_event(work: Transaction, params: Params) -> Reply:
 def _check(notification: Params) -> None:
     transport, destination = notification["Transport"], notification["Destination"]
     pattern, what = _DESTINATIONS[transport]
+    text(notification, "Destination", LONGEST_DESTINATION)
     if not re.fullmatch(pattern, destination):
         raise RefusedError(
             "InvalidTransportEndpoint", f"With the Transport {transport} the Destination must be {what}."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, or_, select
 
 from humaneval.market.blocks import is_blocked
 from humaneval.market.protocol.refusals import NotPossibleError
@@ -20,8 +20,10 @@ from humaneval.market.qualifications.requirements import (
 )
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.hits import Hit, HitType
 from humaneval.market.tables.workers import Worker
+
+GROUPS_ON_A_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +47,33 @@ class Preview(NamedTuple):
     obstacles: list[Obstacle]
 
 
-def offers(work: Transaction, worker: Worker) -> list[Offer]:
-    """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken."""
+class Offers(NamedTuple):
+    """A page of the groups. `older`: where the next page begins; None after the last."""
+
+    groups: list[Offer]
+    older: int | None
+
+
+def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> Offers:
+    """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken.
+
+    `before`: only groups whose oldest HIT is older than the one of this number.
+    """
     if is_blocked(work, worker):
-        return []
-    taken = select(Assignment.hit_number).where(
-        Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
-    )
+        return Offers([], None)
     open_groups = (
         select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
-        .where(Hit.status == "Assignable", Hit.number.not_in(taken))
+        .where(Hit.status == "Assignable", Hit.number.not_in(_taken(worker)))
         .group_by(Hit.hit_type_number)
         .subquery()
     )
-    rows = work.session.execute(
-        select(Hit, open_groups.c.available)
-        .join(open_groups, Hit.number == open_groups.c.first)
-        .order_by(Hit.number.desc())
-    ).all()
+    query = select(Hit, open_groups.c.available).join(open_groups, Hit.number == open_groups.c.first)
+    if before is not None:
+        query = query.where(Hit.number < before)
+    rows = work.session.execute(query.order_by(Hit.number.desc()).limit(GROUPS_ON_A_PAGE)).all()
     record = record_of(work.session, worker)
     known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
-    return [
+    shown = [
         Offer(
             hit,
             available,
@@ -75,14 +83,42 @@ def offers(work: Transaction, worker: Worker) -> list[Offer]:
         for hit, available in rows
         if not unmet(hit.hit_type.qualifications, record, "discover")
     ]
+    return Offers(shown, rows[-1][0].number if len(rows) == GROUPS_ON_A_PAGE else None)
 
 
 def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
     """The next HIT of a group for this worker. The group is named by its HITGroupId or HITTypeId."""
-    for offer in offers(work, worker):
-        if group_id in (offer.hit.hit_type.group_id, offer.hit.hit_type.id):
-            return offer.hit
-    return None
+    kind = work.session.scalar(
+        select(HitType).where(or_(HitType.group_id == group_id, HitType.id == group_id))
+    )
+    if kind is None or is_blocked(work, worker):
+        return None
+    if unmet(kind.qualifications, record_of(work.session, worker), "discover"):
+        return None
+    return free_in_group(work, worker, kind)
+
+
+def is_open(work: Transaction, hit: Hit) -> bool:
+    """Whether somebody can accept it. After a long pause, not every deadline may be applied yet."""
+    return hit.status == "Assignable" and hit.expires_at > work.now
+
+
+def free_in_group(work: Transaction, worker: Worker, kind: HitType) -> Hit | None:
+    """The oldest HIT of a type with a free place that this worker has not taken, if there is one."""
+    return work.session.scalar(
+        select(Hit)
+        .where(
+            Hit.status == "Assignable", Hit.hit_type_number == kind.number, Hit.number.not_in(_taken(worker))
+        )
+        .order_by(Hit.number)
+        .limit(1)
+    )
+
+
+def _taken(worker: Worker) -> Select[int]:
+    return select(Assignment.hit_number).where(
+        Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
+    )
 
 
 def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:

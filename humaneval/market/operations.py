@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
+from time import monotonic
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, select
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from humaneval.market import (
     blocks,
@@ -23,15 +26,23 @@ from humaneval.market.deadlines import let_time_pass, something_is_due, turning_
 from humaneval.market.protocol.paging import Bookmarks
 from humaneval.market.qualifications import holders, qualification_types
 from humaneval.market.tables.account import Account
-from humaneval.market.tables.database import Clock, Mode, Transaction, transaction
+from humaneval.market.tables.database import Clock, FileGoneError, Mode, Transaction, identity, transaction
+from humaneval.store.engine import BUSY_SECONDS
 from humaneval.store.types import now
+
+CATCH_UP_SECONDS = 1.0
+"""How long one call applies deadlines that have passed."""
 
 
 class Operation(NamedTuple):
-    """The function of an operation, and whether it needs the write lock."""
+    """The function of an operation, and whether it needs the write lock.
+
+    `read` refuses what its call has no right to contain: what takes long is read before the lock is taken.
+    """
 
     run: Callable[[Transaction, Mapping[str, Any]], dict[str, Any]]
     writes: bool
+    read: Callable[[Mapping[str, Any], Mode], object] = lambda params, mode: None
 
 
 OPERATIONS = {
@@ -39,10 +50,12 @@ OPERATIONS = {
     "ApproveAssignment": Operation(reviews.approve_assignment, True),
     "AssociateQualificationWithWorker": Operation(holders.associate_qualification, True),
     "CreateAdditionalAssignmentsForHIT": Operation(hits.create_additional_assignments, True),
-    "CreateHIT": Operation(hits.create_hit, True),
+    "CreateHIT": Operation(hits.create_hit, True, hits.read_asked),
     "CreateHITType": Operation(hit_types.create_hit_type, True),
-    "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True),
-    "CreateQualificationType": Operation(qualification_types.create_qualification_type, True),
+    "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True, hits.read_asked),
+    "CreateQualificationType": Operation(
+        qualification_types.create_qualification_type, True, qualification_types.read_asked
+    ),
     "CreateWorkerBlock": Operation(blocks.create_worker_block, True),
     "DeleteHIT": Operation(hits.delete_hit, True),
     "DeleteQualificationType": Operation(qualification_types.delete_qualification_type, True),
@@ -73,7 +86,9 @@ OPERATIONS = {
     "UpdateHITReviewStatus": Operation(hits.update_review_status, True),
     "UpdateHITTypeOfHIT": Operation(hits.update_hit_type_of_hit, True),
     "UpdateNotificationSettings": Operation(notification_settings.update_notification_settings, True),
-    "UpdateQualificationType": Operation(qualification_types.update_qualification_type, True),
+    "UpdateQualificationType": Operation(
+        qualification_types.update_qualification_type, True, qualification_types.read_asked
+    ),
 }
 
 
@@ -84,6 +99,9 @@ class Market:
         self._engine = engine
         self.mode = mode
         self._clock = clock
+        # SQLite lets its writers poll for its lock, and favours none. Here they take turns.
+        self._turn = Lock()
+        self._file = identity(engine)
         self.site = ""
         """The worker site's address, once there is one."""
 
@@ -96,6 +114,7 @@ class Market:
         comes empty, with a token for its rows.
         """
         operation = OPERATIONS[name]
+        operation.read(params, self.mode)
         with self.writing() if operation.writes else self.reading() as work:
             work = replace(work, request_id=request_id)
             if not name.startswith("List"):
@@ -122,16 +141,35 @@ class Market:
 
     @contextmanager
     def _up_to_date(self, *, writes: bool) -> Iterator[Transaction]:
-        """A transaction after all deadlines were applied, in a transaction of their own.
+        """A transaction after all deadlines were applied, in transactions of their own.
 
-        So their effects are kept even if the operation is refused.
+        So their effects are kept even if the operation is refused. If there are very many, after a long pause
+        for example, this call goes on after a second, and later calls apply the rest.
         """
+        until = monotonic() + CATCH_UP_SECONDS
         while True:
-            with transaction(self._engine, self.mode, self._clock, writes=writes) as work:
-                if not something_is_due(work):
+            with self._transaction(writes=writes) as work:
+                if not something_is_due(work) or monotonic() > until:
                     yield work
                     return
-            with transaction(self._engine, self.mode, self._clock, writes=True) as work:
+            with self._transaction(writes=True) as work:
                 for moment in turning_points(work):
-                    let_time_pass(work, moment)
+                    if not let_time_pass(work, moment):
+                        break
                     review_policies.apply_due_policies(work)
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Transaction]:
+        if not writes:
+            with transaction(self._engine, self.mode, self._clock, writes=False) as work:
+                yield work
+            return
+        if not self._turn.acquire(timeout=BUSY_SECONDS):
+            raise NoConnectionError(f"the write lock was not free for {BUSY_SECONDS} s")
+        try:
+            if identity(self._engine) != self._file:
+                raise FileGoneError("its file was deleted or replaced: start the marketplace again")
+            with transaction(self._engine, self.mode, self._clock, writes=True) as work:
+                yield work
+        finally:
+            self._turn.release()

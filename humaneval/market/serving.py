@@ -16,7 +16,7 @@ from waitress import wasyncore
 from waitress.server import create_server
 
 from humaneval.errors import PrerequisiteError, SettingsError
-from humaneval.market.app import create_market_app, frames_of
+from humaneval.market.app import MOST_BYTES, create_market_app, frames_of
 from humaneval.market.faults import admin
 from humaneval.market.faults.kinds import TroubleSource
 from humaneval.market.keys import REGION, Keys
@@ -90,6 +90,9 @@ class MarketServer:
                 sockets=[listening],
                 threads=THREADS,
                 connection_limit=CONNECTIONS,
+                # Bodies are kept on the disk before the application can refuse them with a page. Whoever
+                # sends far more reads no page.
+                max_request_body_size=8 * MOST_BYTES,
                 ident=None,
                 # Behind a proxy, --public-url gives the public address; no header can change it.
                 url_scheme=urlsplit(self.url).scheme,

@@ -26,14 +26,14 @@ def get_file_upload_url(work: Transaction, params: Params) -> Reply:
     """GetFileUploadURL: an address of the file that answers a FileUploadAnswer, valid for 60 seconds."""
     assignment = find_assignment(work, params["AssignmentId"])
     wanted = params["QuestionIdentifier"]
-    form = read_question(assignment.hit.question, work.mode)
-    asked = form.questions if isinstance(form, QuestionForm) else ()
-    if not any(each.identifier == wanted and isinstance(each.answer, FileAnswer) for each in asked):
-        raise invalid(f"This HIT has no question {wanted!r} with a FileUploadAnswer.")
     upload = work.session.scalar(
         select(Upload).where(Upload.assignment_number == assignment.number, Upload.question == wanted)
     )
     if upload is None:
+        form = read_question(assignment.hit.question, work.mode)
+        asked = form.questions if isinstance(form, QuestionForm) else ()
+        if not any(each.identifier == wanted and isinstance(each.answer, FileAnswer) for each in asked):
+            raise invalid(f"This HIT has no question {wanted!r} with a FileUploadAnswer.")
         raise invalid(f"The worker sent no file for {wanted!r}, or the HIT was deleted.")
     work.session.execute(delete(UploadLink).where(UploadLink.until <= work.now))
     link = UploadLink(token=secrets.token_urlsafe(32), upload_number=upload.number, until=work.now + VALID)

@@ -1,4 +1,4 @@
-"""Puts workers on a study's exclusion list soon after they have answered, in a thread beside the form server.
+"""Puts workers on a study's exclusion list soon after they have answered, in threads beside the form server.
 
 The transaction that stores the answers also stores this intention. If it fails here or is interrupted, the
 next `collect` does it.
@@ -8,41 +8,71 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
-from queue import SimpleQueue
+from typing import NamedTuple
 
 from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
 
+STOP_SECONDS = 10
+
 _log = logging.getLogger(__name__)
 
 
+class _Where(NamedTuple):
+    endpoint: str
+    study: str
+
+
 class Excluder:
-    """A thread with a queue. `open_at` opens a study at an endpoint, both by name, with the requester's
-    keys."""
+    """A thread for each study with something to do, so that no study waits for another's platform.
+
+    `open_at` opens a study at an endpoint, both by name, with the requester's keys.
+    """
 
     def __init__(self, open_at: Callable[[str, str], StudyAtPlatform]) -> None:
         self._open_at = open_at
-        self._queue: SimpleQueue[tuple[str, str] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="exclusions", daemon=True)
-        self._thread.start()
+        self._lock = threading.Lock()
+        self._asked: set[_Where] = set()
+        self._threads: dict[_Where, threading.Thread] = {}
 
     def answered(self, endpoint: str, study: str) -> None:
-        """A worker's answers in this study are stored: update its list soon."""
-        self._queue.put((endpoint, study))
+        """A worker's answers in this study are stored: update its list soon.
+
+        However many answers come during one pass through the list, one more pass follows.
+        """
+        where = _Where(endpoint, study)
+        with self._lock:
+            self._asked.add(where)
+            if where in self._threads:
+                return
+            thread = threading.Thread(target=self._work, args=(where,), name="exclusions", daemon=True)
+            self._threads[where] = thread
+            thread.start()
 
     def stop(self) -> None:
-        """End when the queue is empty."""
-        self._queue.put(None)
-        self._thread.join(timeout=10)
+        """Wait until everything was tried, for ten seconds at most."""
+        until = time.monotonic() + STOP_SECONDS
+        with self._lock:
+            threads = list(self._threads.values())
+        for thread in threads:
+            thread.join(timeout=max(0.0, until - time.monotonic()))
 
-    def _work(self) -> None:
-        while (entry := self._queue.get()) is not None:
-            endpoint, study = entry
+    def _work(self, where: _Where) -> None:
+        while True:
+            with self._lock:
+                if where not in self._asked:
+                    del self._threads[where]
+                    return
+                self._asked.remove(where)
             try:
-                failed = perform_exclusions(self._open_at(endpoint, study)).failed
+                failed = perform_exclusions(self._open_at(where.endpoint, where.study), rested=True).failed
             except HumanEvalError as error:
                 failed = (error.message,)
+            except Exception:  # the next answers need this thread
+                _log.exception("exclusion list of %s at %s", where.study, where.endpoint)
+                continue
             for reason in failed:
-                _log.warning("exclusion list of %s at %s: %s", study, endpoint, reason)
+                _log.warning("exclusion list of %s at %s: %s", where.study, where.endpoint, reason)

@@ -24,9 +24,9 @@ from humaneval.crowd.reversible import EXCLUDE
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market.assignments import accept
 from humaneval.market.offers import offers
-from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.protocol.answer_xml import Field, answer_xml
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.submissions import submit
+from humaneval.market.submissions import Answer, submit
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.hits import Hit
 from humaneval.market.tables.qualifications import Qualification
@@ -143,7 +143,7 @@ class WideWorld(World):
         """The worker takes a compensation, if there is one for them."""
         with self.market.writing() as work:
             worker = self._worker(work, who)
-            for offer in offers(work, worker) if worker else ():
+            for offer in offers(work, worker).groups if worker else ():
                 if self.is_form(offer.hit.question):
                     continue
                 assert worker is not None
@@ -151,7 +151,7 @@ class WideWorld(World):
                     assignment = accept(work, worker, offer.hit.id)
                 except NotPossibleError:
                     continue
-                submit(work, assignment.id, [Field("compensation", "1")])
+                submit(work, assignment.id, Answer(answer_xml([Field("compensation", "1")])))
 
     def _id_of(self, who: int) -> str:
         with self.market.reading() as work:

@@ -41,9 +41,9 @@ from humaneval.market.faults.reused_id import reuse_id
 from humaneval.market.journal import balance, dollars
 from humaneval.market.offers import offers
 from humaneval.market.operations import Market
-from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.protocol.answer_xml import Field, answer_xml
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.submissions import submit
+from humaneval.market.submissions import Answer, submit
 from humaneval.market.tables.assignments import FINISHED, Assignment, Bonus, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
@@ -261,7 +261,7 @@ class World:
         try:
             with self.market.writing() as work:
                 worker = sign_up(work, f"worker {who}", "")
-                forms = [one.hit for one in offers(work, worker) if self.is_form(one.hit.question)]
+                forms = [one.hit for one in offers(work, worker).groups if self.is_form(one.hit.question)]
                 if not forms:
                     return
                 assignment = accept(work, worker, forms[0].id)
@@ -291,7 +291,7 @@ class World:
         if how != "lost":
             with self.market.writing() as work:
                 fields = [Field(name, value) for name, value in answers.items() if name != "assignmentId"]
-                submit(work, given["assignmentId"], fields)
+                submit(work, given["assignmentId"], Answer(answer_xml(fields)))
 
     @staticmethod
     def is_form(question: str) -> bool:

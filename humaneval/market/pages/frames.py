@@ -15,12 +15,11 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from humaneval.market.hits import find_hit
 from humaneval.market.pages.sent import read_sent
 from humaneval.market.pages.site import current_site
-from humaneval.market.protocol.answer_xml import UnusableAnswerError
 from humaneval.market.protocol.http import SUBMIT_PATH
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.questions.question import HtmlQuestion, read_question
 from humaneval.market.security import open_to_scripts, protect_answer, protect_content, protect_hand_on
-from humaneval.market.submissions import submit
+from humaneval.market.submissions import question_of, read_answer, submit
 from humaneval.market.tables.database import BUSY
 from humaneval.market.wording import TOO_LARGE
 
@@ -91,12 +90,15 @@ def external_submit(before: str = "") -> Response:
     try:
         assignment_id, fields = read_sent(request)
         files = MultiDict((name, file) for name, file in request.files.items(multi=True) if file.filename)
-        with current_site().market.writing() as work:
-            submit(work, assignment_id, fields, files)
+        market = current_site().market
+        with market.reading() as work:
+            asked = question_of(work, assignment_id)
+        if asked is not None:
+            answer = read_answer(asked, fields, files)
+            with market.writing() as work:
+                submit(work, assignment_id, answer)
     except NotPossibleError as error:
         return _shown(error.message, error.status)
-    except UnusableAnswerError as error:
-        return _shown(str(error), 400)
     except RequestEntityTooLarge:
         return _shown(TOO_LARGE, 413)
     return _shown("", 200)
@@ -112,6 +114,8 @@ for _path in (SUBMIT_PATH, f"/question/<path:before>{SUBMIT_PATH}", "/question/<
 @blueprint.errorhandler(HTTPException)
 def refused(error: HTTPException) -> Response:
     """In words that a frame can show: the worker site's own pages cannot be framed."""
+    if isinstance(error, RequestEntityTooLarge):
+        return _shown(TOO_LARGE, 413)
     return _shown("Your answer could not be read. Go back and send it again.", error.code or 500)
 
 

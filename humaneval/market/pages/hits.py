@@ -11,16 +11,16 @@ from humaneval.market.faults.kinds import Trouble
 from humaneval.market.faults.reused_id import reuse_id
 from humaneval.market.faults.unseen_form import UNSEEN_PATH
 from humaneval.market.hit_status import counts
-from humaneval.market.pages.site import Answer, Frame, Visit, signed_in
-from humaneval.market.protocol.answer_xml import UnusableAnswerError
+from humaneval.market.pages.site import Answer, Frame, Visit, as_worker, before_in, problem_page, signed_in
+from humaneval.market.protocol.addresses import with_query
 from humaneval.market.protocol.http import NOT_ACCEPTED
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import describe, is_lack, types_of
-from humaneval.market.questions.form_answers import Filled
+from humaneval.market.questions.form_answers import Filled, read_filled
 from humaneval.market.questions.question import read_question
 from humaneval.market.questions.question_form import QuestionForm
 from humaneval.market.security import BOXED
-from humaneval.market.submissions import fill_in
+from humaneval.market.submissions import answer_of, submit
 from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.wording import time_left
 
@@ -37,17 +37,14 @@ def home() -> Answer:
 @signed_in
 def show_list(visit: Visit) -> Answer:
     """What the worker has in hand, and what they can take."""
-    mine = assignments.work_of(visit.work, visit.worker)
-    in_hand = [item for item in mine if item.assignment.state is State.ACCEPTED]
-    begun = {item.assignment.hit.hit_type_number for item in in_hand}
+    in_hand = assignments.in_hand_of(visit.work, visit.worker)
+    begun = {each.hit.hit_type_number for each in in_hand}
+    offered = offers.offers(visit.work, visit.worker, before=before_in(request))
     return visit.page(
         "hits.html",
         # What each person does once is not offered again beside the one in hand.
-        offers=[
-            each
-            for each in offers.offers(visit.work, visit.worker)
-            if not (each.once and each.hit.hit_type_number in begun)
-        ],
+        offers=[each for each in offered.groups if not (each.once and each.hit.hit_type_number in begun)],
+        older=offered.older,
         in_hand=in_hand,
         now=visit.work.now,
         time_left=time_left,
@@ -61,15 +58,21 @@ def group(visit: Visit) -> Answer:
     hit = offers.next_in_group(visit.work, visit.worker, request.args.get("groupId", ""))
     if hit is None:
         raise NotPossibleError("There is nothing left to do in this group.", 404)
-    return redirect(f"/hits/{hit.id}", 303)
+    return redirect(with_query(f"/hits/{hit.id}", groupId=hit.hit_type.group_id), 303)
 
 
 @blueprint.get("/hits/<hit_id>")
 @signed_in
 def preview(visit: Visit, hit_id: str) -> Answer:
-    """A HIT before it is accepted."""
+    """A HIT before it is accepted. With its group in the address, any other HIT of the group will do."""
     work = visit.work
     hit, obstacles = offers.hit_to_preview(work, visit.worker, hit_id)
+    in_hand = assignments.open_assignment(work, visit.worker, hit_id)
+    of_group = request.args.get("groupId", "") == hit.hit_type.group_id
+    if of_group and hit.status != "Assignable" and in_hand is None:
+        other = offers.next_in_group(work, visit.worker, hit.hit_type.group_id)
+        if other is not None:
+            return redirect(with_query(f"/hits/{other.id}", groupId=hit.hit_type.group_id), 303)
     question, asked = read_question(hit.question, work.mode), hit.hit_type.qualifications
     form, frame = None, None
     if isinstance(question, QuestionForm):
@@ -85,17 +88,21 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         available=counts(work.session, [hit])[hit.number].free if hit.status == "Assignable" else 0,
         obstacles=obstacles,
         requirements=[describe(each, known) for each in asked if not is_lack(each)],
-        in_hand=assignments.open_assignment(work, visit.worker, hit_id),
+        in_hand=in_hand,
+        of_group=of_group,
     )
 
 
 @blueprint.post("/hits/<hit_id>/accept")
 @signed_in
 def accept(visit: Visit, hit_id: str) -> Answer:
-    """Take one place of a HIT."""
-    in_hand = assignments.open_assignment(visit.work, visit.worker, hit_id)
-    assignment = assignments.accept(visit.work, visit.worker, hit_id)
-    if in_hand is None and happening(request.environ) is Trouble.REUSED_ID:
+    """Take one place of a HIT. If the form names its group, any other HIT of the group will do."""
+    reused = happening(request.environ) is Trouble.REUSED_ID
+    in_hand = assignments.open_assignment(visit.work, visit.worker, hit_id) if reused else None
+    assignment = assignments.accept(
+        visit.work, visit.worker, hit_id, or_another=bool(request.form.get("groupId"))
+    )
+    if reused and in_hand is None:
         reuse_id(visit.work, assignment)
     return redirect(f"/assignments/{assignment.id}", 303)
 
@@ -116,21 +123,37 @@ def show_state(visit: Visit, assignment_id: str) -> Answer:
 
 
 @blueprint.post("/assignments/<assignment_id>/answer")
-@signed_in
-def answer(visit: Visit, assignment_id: str) -> Answer:
-    """Take the answers to a QuestionForm, or show it again with what must be changed."""
-    assignment = assignments.find_own(visit.work, visit.worker, assignment_id)
-    question = read_question(assignment.hit.question, visit.work.mode)
-    if not isinstance(question, QuestionForm):
-        raise NotPossibleError("This HIT's answers are sent from its own page.", 400)
-    if assignment.state is State.ACCEPTED:
-        try:
-            filled = fill_in(visit.work, assignment, question, request.form, request.files)
-        except UnusableAnswerError as error:
-            raise NotPossibleError(str(error), 400) from None
-        if filled.faults:
-            return _work_page(visit, assignment, filled, 400)
-    return redirect(f"/assignments/{assignment_id}", 303)
+def answer(assignment_id: str) -> Answer:
+    """Take the answers to a QuestionForm, or show it again with what must be changed.
+
+    They are checked outside any transaction: a requester's patterns may take a while.
+    """
+
+    def asked(visit: Visit) -> QuestionForm | None:
+        assignment = assignments.find_own(visit.work, visit.worker, assignment_id)
+        question = read_question(assignment.hit.question, visit.work.mode)
+        if not isinstance(question, QuestionForm):
+            raise NotPossibleError("This HIT's answers are sent from its own page.", 400)
+        return question if assignment.state is State.ACCEPTED else None
+
+    form = as_worker(asked, writes=False)
+    if not isinstance(form, QuestionForm):
+        return form or redirect(f"/assignments/{assignment_id}", 303)
+    filled = read_filled(form, request.form, request.files)
+    if filled.faults:
+        return as_worker(lambda visit: _faulty_page(visit, assignment_id, filled), writes=False)
+    try:
+        sent = answer_of(filled)
+    except NotPossibleError as error:
+        return problem_page(error)
+
+    def kept(visit: Visit) -> Answer:
+        # Who was too late reads so on the next page.
+        if assignments.find_own(visit.work, visit.worker, assignment_id).state is State.ACCEPTED:
+            submit(visit.work, assignment_id, sent)
+        return redirect(f"/assignments/{assignment_id}", 303)
+
+    return as_worker(kept, writes=True)
 
 
 @blueprint.post("/assignments/<assignment_id>/return")
@@ -144,15 +167,19 @@ def give_back(visit: Visit, assignment_id: str) -> Answer:
 @blueprint.get("/my-work")
 @signed_in
 def my_work(visit: Visit) -> Answer:
-    """Everything that the worker has done, with what it earned."""
-    done = assignments.work_of(visit.work, visit.worker)
-    waiting = [item.assignment for item in done if item.assignment.state is State.SUBMITTED]
+    """Everything that the worker has done, with what it earned: a page of it, newest first."""
+    done = assignments.work_of(visit.work, visit.worker, before=before_in(request))
+    full = len(done) == assignments.WORK_ON_A_PAGE
     return visit.page(
         "my_work.html",
         done=done,
-        earned=sum(item.earned_cents for item in done),
-        waiting=sum(assignment.hit.hit_type.reward_cents for assignment in waiting),
+        sums=assignments.sums_of(visit.work, visit.worker),
+        older=done[-1].assignment.number if full else None,
     )
+
+
+def _faulty_page(visit: Visit, assignment_id: str, filled: Filled) -> Answer:
+    return _work_page(visit, assignments.find_own(visit.work, visit.worker, assignment_id), filled, 400)
 
 
 def _work_page(

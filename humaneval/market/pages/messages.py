@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, redirect
+from flask import Blueprint, redirect, request
 
-from humaneval.market.messages import mark_read, messages_of
-from humaneval.market.pages.site import Answer, Visit, signed_in
+from humaneval.market.messages import MESSAGES_ON_A_PAGE, mark_read, messages_of
+from humaneval.market.pages.site import Answer, Visit, before_in, signed_in
 
 blueprint = Blueprint("messages", __name__)
 
@@ -13,8 +13,10 @@ blueprint = Blueprint("messages", __name__)
 @blueprint.get("/messages")
 @signed_in
 def show(visit: Visit) -> Answer:
-    """All messages, newest first."""
-    return visit.page("messages.html", messages=messages_of(visit.work, visit.worker))
+    """A page of the messages, newest first."""
+    messages = messages_of(visit.work, visit.worker, before=before_in(request))
+    older = messages[-1].number if len(messages) == MESSAGES_ON_A_PAGE else None
+    return visit.page("messages.html", messages=messages, older=older)
 
 
 @blueprint.post("/messages/read")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, redirect, request
 from werkzeug.datastructures import MultiDict
 
-from humaneval.market.pages.site import Answer, Visit, signed_in
-from humaneval.market.protocol.answer_xml import UnusableAnswerError
+from humaneval.market.pages.site import Answer, Visit, as_worker, problem_page, signed_in
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications import standing
 from humaneval.market.questions.form_answers import Filled, read_filled
@@ -47,21 +46,28 @@ def show_test(visit: Visit, type_id: str) -> Answer:
 
 
 @blueprint.post("/qualifications/<type_id>/test")
-@signed_in
-def hand_in(visit: Visit, type_id: str) -> Answer:
-    """Take the answers to a test, or show it again with what must be changed."""
-    now = standing.standing(visit.work, visit.worker, type_id)
-    if now.in_test and now.request is not None and now.request.test is not None:
-        filled = read_filled(read_test(now.request.test), request.form)
-        if filled.faults:
-            return _test_page(visit, type_id, filled, 400)
-        try:
-            standing.hand_in(visit.work, now.request, filled.answers)
-        except UnusableAnswerError as error:
-            raise NotPossibleError(str(error), 400) from None
-    elif now.request is not None and now.request.state == "testing":
-        raise NotPossibleError("The time for this test ran out, so no answer was stored.")
-    return redirect(f"/qualifications/{type_id}", 303)
+def hand_in(type_id: str) -> Answer:
+    """Take the answers to a test, or show it again with what must be changed.
+
+    They are checked outside any transaction: a requester's patterns may take a while.
+    """
+    begun = as_worker(lambda visit: standing.begun_test(visit.work, visit.worker, type_id), writes=False)
+    if not isinstance(begun, standing.BegunTest):
+        return begun or redirect(f"/qualifications/{type_id}", 303)
+    filled = read_filled(read_test(begun.test), request.form)
+    if filled.faults:
+        return as_worker(lambda visit: _test_page(visit, type_id, filled, 400), writes=False)
+    try:
+        done = standing.marked(begun, filled.answers)
+    except NotPossibleError as error:
+        return problem_page(error)
+
+    def kept(visit: Visit) -> Answer:
+        if standing.begun_test(visit.work, visit.worker, type_id) == begun:
+            standing.hand_in(visit.work, visit.worker, done)
+        return redirect(f"/qualifications/{type_id}", 303)
+
+    return as_worker(kept, writes=True)
 
 
 def _test_page(visit: Visit, type_id: str, filled: Filled | None = None, status: int = 200) -> Answer:

@@ -13,6 +13,8 @@ from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.protocol.http import NOT_ACCEPTED
 from humaneval.market.protocol.refusals import NotPossibleError
 
+MOST_FIELDS = 5000
+
 _ID = "assignmentId"
 
 _OURS = frozenset(("assignmentid", "hitid", "workerid", "turksubmitto"))
@@ -60,15 +62,29 @@ def _body(request: Request) -> list[Field]:
     text = request.get_data().decode("utf-8", "replace")
     try:
         document = json.loads(text)
+    except RecursionError:
+        raise NotPossibleError("The answers are nested too deep.", 400) from None
     except ValueError:
+        if text.count("&") >= MOST_FIELDS:
+            raise _too_many() from None
         return [Field(name, value) for name, value in parse_qsl(text, keep_blank_values=True)]
     if not isinstance(document, dict):
         raise NotPossibleError("The answers must be the fields of a form, or a JSON object.", 400)
-    return [
-        Field(name, each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
+    values = [
+        (name, each)
         for name, value in document.items()
         for each in (value if isinstance(value, list) else [value])
     ]
+    if len(values) > MOST_FIELDS:
+        raise _too_many()
+    return [
+        Field(name, each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
+        for name, each in values
+    ]
+
+
+def _too_many() -> NotPossibleError:
+    return NotPossibleError(f"An answer can have at most {MOST_FIELDS} fields.", 413)
 
 
 def _plain(name: str) -> str:

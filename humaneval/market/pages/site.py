@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, current_app, g, redirect, render_template, request
+from flask import Flask, Request, Response, current_app, g, redirect, render_template, request
 from werkzeug.wrappers import Response as WerkzeugResponse
 
 from humaneval.market.messages import unread
@@ -25,6 +26,7 @@ from humaneval.market.workers import find_bearer, pass_for
 
 Answer = Response | WerkzeugResponse
 Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 _EXTENSION = "market.worker_site"
 
@@ -179,26 +181,47 @@ def signed_in(view: Callable[Concatenate[Visit, Arguments], Answer]) -> Callable
 
     @wraps(view)
     def guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-        site, posted = current_site(), request.method == "POST"
-        bearer = site.seals.pass_of(request)
-        try:
-            with site.market.writing() if posted else site.market.reading() as work:
-                worker = find_bearer(work, bearer)
-                if worker is None:
-                    target = "/hits" if posted else request.full_path.rstrip("?")
-                    return redirect(with_query("/signin", next=target), 303)
-                if posted and not site.seals.form_is_from(request, worker.id):
-                    return site.problem(
-                        "This form is too old. Go back, reload the page and try again.", 403, worker
-                    )
-                g.unread = unread(work, worker)
-                return view(Visit(site, work, worker), *args, **kwargs)
-        except NotPossibleError as error:
-            # In a transaction of its own: the one that was rolled back took the worker's row along.
-            with site.market.reading() as work:
-                return site.problem(error.message, error.status, find_bearer(work, bearer))
+        return as_worker(lambda visit: view(visit, *args, **kwargs), writes=request.method == "POST")
 
     return guarded
+
+
+def as_worker(act: Callable[[Visit], Result], *, writes: bool) -> Result | Answer:
+    """What `act` gives for the worker who is signed in, in a transaction; else a page that says why not."""
+    site, posted = current_site(), request.method == "POST"
+    bearer = site.seals.pass_of(request)
+    # Before the transaction: this reads the whole form.
+    shown = not posted or (bearer is not None and site.seals.form_is_from(request, bearer.worker_id))
+    problem = NotPossibleError("This form is too old. Go back, reload the page and try again.", 403)
+    try:
+        with site.market.writing() if writes and shown else site.market.reading() as work:
+            worker = find_bearer(work, bearer)
+            if worker is None:
+                target = "/hits" if posted else request.full_path.rstrip("?")
+                return redirect(with_query("/signin", next=target), 303)
+            if shown:
+                if not writes:
+                    g.unread = unread(work, worker)
+                return act(Visit(site, work, worker))
+    except NotPossibleError as error:
+        problem = error
+    return problem_page(problem)
+
+
+def problem_page(problem: NotPossibleError) -> Response:
+    """A page that says why something cannot be done, to whoever is signed in."""
+    site = current_site()
+    # In a transaction of its own: one that was rolled back took the worker's row along.
+    with site.market.reading() as work:
+        worker = find_bearer(work, site.seals.pass_of(request))
+        g.unread = unread(work, worker) if worker else 0
+    return site.problem(problem.message, problem.status, worker)
+
+
+def before_in(request: Request) -> int | None:
+    """The page of a list that was asked for begins before the row of this number; None: at the newest."""
+    given = request.args.get("before", "")
+    return int(given) if re.fullmatch("[0-9]{1,15}", given) else None
 
 
 def _without_port(host: str) -> str:

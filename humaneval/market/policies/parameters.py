@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,6 +12,9 @@ from humaneval.market.protocol.values import YEAR, Params
 
 KNOWN_ANSWERS = "ScoreMyKnownAnswers/2011-09-01"
 PLURALITY = "SimplePlurality/2011-09-01"
+
+MOST_BYTES = 65_535
+"""As many as a question may have. Each known answer is compared and noted at every submission."""
 
 DEFAULT_MOST = 5
 """The most assignments that a HIT is extended to if known answers are missed."""
@@ -26,6 +30,8 @@ class Policies(NamedTuple):
 def read_policies(params: Params) -> Policies:
     """The policies in a CreateHIT call. Raises RefusedError, which says what is wrong."""
     assignment, hit = params.get("AssignmentReviewPolicy"), params.get("HITReviewPolicy")
+    if len(json.dumps([assignment, hit], ensure_ascii=False).encode()) > MOST_BYTES:
+        raise invalid(f"Review policies must not be larger than {MOST_BYTES} bytes in all.")
     return Policies(
         _known_answers(_Given(assignment, "AssignmentReviewPolicy", KNOWN_ANSWERS)) if assignment else None,
         _plurality(_Given(hit, "HITReviewPolicy", PLURALITY)) if hit else None,

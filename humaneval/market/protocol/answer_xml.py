@@ -7,6 +7,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from humaneval.market.protocol.characters import forbidden_character
+from humaneval.market.protocol.refusals import NotPossibleError
 
 ANSWERS_SCHEMA = (
     "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
@@ -35,8 +36,11 @@ class Answered(NamedTuple):
     parts: Sequence[Part]
 
 
-class UnusableAnswerError(ValueError):
-    """An answer that cannot be stored; the message is for the person who sent it."""
+class UnusableAnswerError(NotPossibleError):
+    """An answer that cannot be stored."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 400)
 
 
 def answer_xml(fields: Iterable[Field]) -> str:

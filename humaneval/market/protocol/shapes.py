@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from botocore.loaders import Loader
@@ -17,6 +18,8 @@ from humaneval.market.protocol.characters import forbidden_character
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
+
+MOST_FAULTS, LONGEST_FAULT = 20, 1000
 
 _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
 """Members whose pattern contradicts the model's text: a requester may give a question any id."""
@@ -68,11 +71,16 @@ def write_times(value: Any) -> Any:
 
 
 def faults(value: Any, shape: Shape) -> list[str]:
-    """Everything in `value` that breaks `shape`, in words; empty if it fits."""
+    """What in `value` breaks `shape`, in words; empty if it fits. It is no longer than people read."""
     report = ParamValidator().validate(value, shape)
     if report.has_errors():
-        return str(report.generate_report()).splitlines()
-    return list(_constraint_faults(value, shape, ""))
+        found = str(report.generate_report()).splitlines()
+    else:
+        found = list(islice(_constraint_faults(value, shape, ""), MOST_FAULTS + 1))
+    shown = [
+        f"{each[:LONGEST_FAULT]}…" if len(each) > LONGEST_FAULT else each for each in found[:MOST_FAULTS]
+    ]
+    return [*shown, *(["and more"] if len(found) > MOST_FAULTS else [])]
 
 
 def _constraint_faults(value: Any, shape: Shape, path: str) -> Iterator[str]:

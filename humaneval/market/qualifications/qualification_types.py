@@ -13,11 +13,12 @@ from humaneval.market.protocol.values import YEAR, Params, Reply, seconds, text
 from humaneval.market.qualifications.requirements import SYSTEM, find_type
 from humaneval.market.questions.answer_key import read_answer_key
 from humaneval.market.questions.question import read_test
-from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.database import Mode, Transaction
 from humaneval.market.tables.hits import Hit, HitType, Requires
 from humaneval.market.tables.qualifications import QualificationRequest, QualificationType
 
 LONGEST_NAME, LONGEST_KEYWORDS, LONGEST_DESCRIPTION = 200, 1000, 2000
+LONGEST_QUERY = 1000
 DEFAULT_VALUE = 1
 
 
@@ -42,6 +43,14 @@ def create_qualification_type(work: Transaction, params: Params) -> Reply:
     work.session.add(kind)
     work.session.flush()
     return {"QualificationType": _description(kind)}
+
+
+def read_asked(params: Params, mode: Mode) -> None:
+    """Read the test and the answer key of a type. Raises RefusedError."""
+    if "Test" in params:
+        form = read_test(params["Test"])
+        if "AnswerKey" in params:
+            read_answer_key(params["AnswerKey"], form)
 
 
 def get_qualification_type(work: Transaction, params: Params) -> Reply:
@@ -90,23 +99,30 @@ def delete_qualification_type(work: Transaction, params: Params) -> Reply:
 
 def list_qualification_types(work: Transaction, params: Params) -> Reply:
     """ListQualificationTypes: every word of Query must be in the name, the keywords or the description."""
-    words = params.get("Query", "").casefold().split()
-    found: dict[int, dict[str, Any]] = {}
-    if not params["MustBeRequestable"] and not params.get("MustBeOwnedByCaller", False):
-        found = {place: _system_description(kind) for place, kind in enumerate(SYSTEM, 1)}
-    query = select(QualificationType).where(QualificationType.deleted.is_(False))
-    if params["MustBeRequestable"]:
-        query = query.where(QualificationType.active)
-    for kind in work.session.scalars(query.order_by(QualificationType.number)):
-        found[kind.number + len(SYSTEM)] = _description(kind)
+    words = text(params, "Query", LONGEST_QUERY).casefold().split()
 
-    def fits(description: dict[str, Any]) -> bool:
-        names = ("Name", "Keywords", "Description")
-        searched = " ".join(description.get(name, "") for name in names).casefold()
+    def fits(*texts: str) -> bool:
+        searched = " ".join(texts).casefold()
         return all(word in searched for word in words)
 
-    rows, envelope = page_of({place: each for place, each in found.items() if fits(each)}, params)
-    return {"QualificationTypes": rows, **envelope}
+    found: dict[int, Any] = {}
+    if not params["MustBeRequestable"] and not params.get("MustBeOwnedByCaller", False):
+        for place, kind in enumerate(map(_system_description, SYSTEM), 1):
+            if fits(kind["Name"], kind["Description"]):
+                found[place] = kind
+    # Without the tests, which may be long, and are read only for the page.
+    columns = (QualificationType.name, QualificationType.keywords, QualificationType.description)
+    query = select(QualificationType.number, *columns).where(QualificationType.deleted.is_(False))
+    if params["MustBeRequestable"]:
+        query = query.where(QualificationType.active)
+    for number, *texts in work.session.execute(query.order_by(QualificationType.number)):
+        if fits(*texts):
+            found[number + len(SYSTEM)] = number
+    rows, envelope = page_of(found, params)
+    wanted = QualificationType.number.in_([each for each in rows if isinstance(each, int)])
+    read = {each.number: each for each in work.session.scalars(select(QualificationType).where(wanted))}
+    shown = [_description(read[each]) if isinstance(each, int) else each for each in rows]
+    return {"QualificationTypes": shown, **envelope}
 
 
 def _refuse_taken_name(work: Transaction, name: str) -> None:
@@ -140,9 +156,6 @@ def _set_test(kind: QualificationType, params: Params) -> None:
         raise invalid("TestDurationInSeconds must be given with a Test.")
     if kind.auto_value is not None and "AutoGranted" not in params:
         raise invalid("A qualification that is granted automatically can have no Test.")
-    form = read_test(params["Test"])
-    if "AnswerKey" in params:
-        read_answer_key(params["AnswerKey"], form)
     kind.auto_value = None
     kind.test, kind.answer_key, kind.test_seconds = params["Test"], params.get("AnswerKey"), allowed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 
 from humaneval.market.protocol.answer_xml import Answered, answered_values, answers_xml
 from humaneval.market.protocol.identifiers import new_entity_id
@@ -87,30 +87,70 @@ def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest
     return request
 
 
-def hand_in(work: Transaction, request: QualificationRequest, answers: list[Answered]) -> None:
-    """Keep a test's answers. With an answer key, grant the qualification with its score. Raises
-    UnusableAnswerError."""
-    request.answer = answers_xml(answers)
-    request.submitted_at = work.now
-    request.state = "submitted"
-    if request.answer_key is not None and request.test is not None:
-        key = read_answer_key(request.answer_key, read_test(request.test))
+@dataclass(frozen=True, slots=True)
+class BegunTest:
+    """A test that a worker has begun, as it stood then."""
+
+    request_id: str
+    test: str
+    answer_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DoneTest:
+    """The answers to a test, and its score if it has an answer key."""
+
+    request_id: str
+    document: str
+    score: int | None
+
+
+def begun_test(work: Transaction, worker: Worker, type_id: str) -> BegunTest | None:
+    """The test of this type that the worker is in, if any. Raises NotPossibleError if its time ran out."""
+    now = standing(work, worker, type_id)
+    request = now.request
+    if now.in_test and request is not None and request.test is not None:
+        return BegunTest(request.id, request.test, request.answer_key)
+    if request is not None and request.state == "testing":
+        raise NotPossibleError("The time for this test ran out, so no answer was stored.")
+    return None
+
+
+def marked(begun: BegunTest, answers: list[Answered]) -> DoneTest:
+    """The answers, and their score. Raises UnusableAnswerError."""
+    document = answers_xml(answers)
+    if begun.answer_key is None:
+        return DoneTest(begun.request_id, document, None)
+    key = read_answer_key(begun.answer_key, read_test(begun.test))
+    # Only selections: a text written instead may look like the right one.
+    return DoneTest(
+        begun.request_id, document, key.value(answered_values(document, only="SelectionIdentifier"))
+    )
+
+
+def hand_in(work: Transaction, worker: Worker, done: DoneTest) -> None:
+    """Keep a test's answers. With an answer key, grant the qualification with its score."""
+    request = work.session.scalars(
+        select(QualificationRequest).where(QualificationRequest.id == done.request_id)
+    ).one()
+    request.answer, request.submitted_at, request.state = done.document, work.now, "submitted"
+    if done.score is not None:
         request.state = "granted"
-        # Only selections: a text written instead may look like the right one.
-        chosen = answered_values(request.answer, only="SelectionIdentifier")
-        grant(work, request.type, request.worker, key.value(chosen))
+        grant(work, request.type, worker, done.score)
     work.session.flush()
 
 
 def _standings(work: Transaction, worker: Worker, kinds: Select[QualificationType]) -> list[Standing]:
     held_by = select(Qualification).where(Qualification.worker_number == worker.number)
-    asked_by = select(QualificationRequest).where(QualificationRequest.worker_number == worker.number)
-    held = {each.type_number: each for each in work.session.scalars(held_by)}
     # A later request replaces an earlier one.
-    last = {
-        each.type_number: each
-        for each in work.session.scalars(asked_by.order_by(QualificationRequest.number))
-    }
+    latest = (
+        select(func.max(QualificationRequest.number))
+        .where(QualificationRequest.worker_number == worker.number)
+        .group_by(QualificationRequest.type_number)
+    )
+    asked_by = select(QualificationRequest).where(QualificationRequest.number.in_(latest))
+    held = {each.type_number: each for each in work.session.scalars(held_by)}
+    last = {each.type_number: each for each in work.session.scalars(asked_by)}
     return [
         _standing(work.now, kind, held.get(kind.number), last.get(kind.number))
         for kind in work.session.scalars(kinds)

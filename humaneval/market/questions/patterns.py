@@ -1,48 +1,145 @@
-"""Requesters' patterns for workers' answers, each tried in a process of its own.
+"""Requesters' patterns for workers' answers, tried in one process of their own.
 
-Some patterns take minutes for one short answer, and would block everything else in this process.
+Some patterns take minutes for one short answer. Nobody may hold a transaction while patterns are tried.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
+import logging
 import subprocess
 import sys
-import time
+from contextlib import suppress
+from threading import Lock, Timer
+from time import monotonic
+from typing import NamedTuple
 
-MOST_SECONDS = 2
-MOST_SECONDS_IN_ALL = 10
-"""For one form. No other worker can submit anything meanwhile, and they wait half a minute at most."""
+MOST_SECONDS = 1.0
+"""For all patterns of one form."""
 
-_NOT_FOUND = 3
-_SEARCH = f"""
+SLOW_SECONDS = 0.05
+"""For a pattern that has run out of time before. For other answers it needs far less, so it still counts."""
+
+MOST_KNOWN = 10_000
+"""How many patterns are known as slow."""
+
+# One line for each pattern; the answer is one byte. The memory is bounded where it can be.
+_SEARCH = """
 import json, re, sys
-expression, flags, text = json.load(sys.stdin)
-sys.exit(0 if re.search(expression, text, flags) else {_NOT_FOUND})
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+except (ImportError, OSError, ValueError):
+    pass
+answer = sys.stdout.buffer
+answer.write(b"?")
+answer.flush()
+for line in sys.stdin.buffer:
+    expression, flags, text = json.loads(line)
+    answer.write(b"1" if re.search(expression, text, flags) else b"0")
+    answer.flush()
 """
+
+_log = logging.getLogger(__name__)
 
 
 class Patterns:
     """The patterns of one form, tried one after the other."""
 
     def __init__(self) -> None:
-        self._until = time.monotonic() + MOST_SECONDS_IN_ALL
+        self._left = MOST_SECONDS
 
     def found(self, expression: str, flags: int, text: str) -> bool:
         """Whether `expression` is found in `text`. True if time runs out: that is not the worker's fault."""
-        left = min(MOST_SECONDS, self._until - time.monotonic())
-        return left <= 0 or _is_found(expression, flags, text, left)
+        if self._left <= 0:
+            return True
+        tried = _HELPER.search(expression, flags, text, self._left)
+        self._left -= tried.seconds
+        return tried.found
 
 
-def _is_found(expression: str, flags: int, text: str, seconds: float) -> bool:
-    try:
-        search = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _SEARCH],
-            input=json.dumps([expression, flags, text]).encode(),
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    return search.returncode != _NOT_FOUND
+class _Tried(NamedTuple):
+    found: bool
+    seconds: float
+
+
+class _Helper:
+    """The process. One thread uses it at a time; it is started at the first pattern, and after one that came
+    to no end."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._slow: dict[tuple[str, int], None] = {}
+
+    def search(self, expression: str, flags: int, text: str, most: float) -> _Tried:
+        """Whether the pattern is found, and the time that this took, without the wait for the process."""
+        pattern = (expression, flags)
+        request = json.dumps([expression, flags, text]).encode() + b"\n"
+        with self._lock:
+            process = self._running()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            most = min(most, SLOW_SECONDS) if pattern in self._slow else most
+            ending = Timer(most, process.kill)
+            begun = monotonic()
+            ending.start()
+            said = b""
+            with suppress(OSError):
+                process.stdin.write(request)
+                process.stdin.flush()
+                said = process.stdout.read(1)
+            seconds = monotonic() - begun
+            ending.cancel()
+            if not said:
+                self._end()
+                _log.warning(
+                    "a pattern came to no end in %.2f s, so it did not count: %.200r", most, expression
+                )
+                if len(self._slow) >= MOST_KNOWN:
+                    self._slow.clear()
+                self._slow[pattern] = None
+            return _Tried(said != b"0", seconds)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _SEARCH],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            assert self._process.stdout is not None
+            self._process.stdout.read(1)
+        return self._process
+
+    def stop(self) -> None:
+        """End the process. A pattern that is being tried comes to no end then."""
+        process = self._process
+        if process is not None:
+            process.kill()
+        with self._lock:
+            self._end()
+
+    def in_use(self) -> bool:
+        """Whether a pattern is being tried."""
+        return self._lock.locked() and self._process is not None
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # what was not written yet
+                    pipe.close()
+        process.wait()
+
+
+_HELPER = _Helper()
+in_use, stop = _HELPER.in_use, _HELPER.stop
+atexit.register(stop)

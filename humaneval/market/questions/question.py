@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 from xml.etree import ElementTree
 
@@ -14,6 +15,9 @@ from humaneval.market.questions.question_form import QuestionForm, is_question_f
 from humaneval.market.tables.database import Mode
 
 MOST_BYTES = 65_535
+MOST_KEPT = 64
+"""How many questions stay in memory as they were read. So what was checked before a transaction is not read
+again in it."""
 MOST_FRAME_HEIGHT = 100_000
 
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
@@ -52,6 +56,7 @@ class HtmlQuestion:
 Question = ExternalQuestion | HtmlQuestion | QuestionForm
 
 
+@lru_cache(MOST_KEPT)
 def read_question(xml: str, mode: Mode) -> Question:
     """The question in `xml`. Raises RefusedError with what is wrong with it."""
     root = _root(xml, "Question")
@@ -76,6 +81,7 @@ def read_question(xml: str, mode: Mode) -> Question:
     raise invalid(f"The Question's root is {name}; it must be {' or '.join(schemas)}.")
 
 
+@lru_cache(MOST_KEPT)
 def read_test(xml: str) -> QuestionForm:
     """The form of a qualification test. Raises RefusedError with what is wrong with it."""
     root = _root(xml, "Test")

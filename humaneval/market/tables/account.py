@@ -18,7 +18,7 @@ class Account(MarketTable):
     """The requester's account, and what is fixed for this file: its mode and its signing key.
 
     `public_url` is the address at which workers' browsers reached the marketplace when it was last served.
-    It is empty before that.
+    It is empty before that. The four pots are the sums of the journal's lines, in cents.
     """
 
     __tablename__ = "account"
@@ -32,6 +32,10 @@ class Account(MarketTable):
     signing_key: Mapped[str]
     public_url: Mapped[str] = mapped_column(default="")
     made_at: Mapped[datetime]
+    available: Mapped[int] = mapped_column(default=0)
+    on_hold: Mapped[int] = mapped_column(default=0)
+    paid: Mapped[int] = mapped_column(default=0)
+    fees: Mapped[int] = mapped_column(default=0)
 
 
 class Entry(MarketTable):

@@ -72,6 +72,7 @@ class Assignment(MarketTable):
     __table_args__ = (
         CheckConstraint("(answer IS NULL) = (submitted_at IS NULL)", name="answer"),
         Index(None, "hit_number", "state"),
+        Index(None, "worker_number", "state", "hit_number"),
         Index(None, "state", "deadline"),
         Index(None, "state", "auto_approve_at"),
         # A worker may accept a HIT again after returning or abandoning it, and in no other state.

@@ -29,7 +29,7 @@ from humaneval.text import command
 Clock = Callable[[], datetime]
 
 VERSIONS = "market_versions"
-HEAD = "m0001"
+HEAD = "m0002"
 """The newest revision of the marketplace's file. Its migrations are separate from the toolkit's."""
 
 OPENING_BALANCE = Decimal("10000.00")
@@ -97,8 +97,9 @@ def open_account(
                     f"an account cannot open with {opening}", "Give a balance of 0.00 or more."
                 )
             account = Account(id=1, mode=mode, signing_key=secrets.token_urlsafe(48), made_at=clock())
+            account.available = int(opening * 100)
             session.add(account)
-            session.add(Entry(kind="opening", available=int(opening * 100), made_at=clock()))
+            session.add(Entry(kind="opening", available=account.available, made_at=clock()))
         elif account.mode != mode:
             raise SettingsError(
                 f"this marketplace was made in {account.mode} mode and cannot be opened in {mode} mode",
@@ -133,6 +134,19 @@ def known_account(engine: Engine) -> Account:
 def make_writer(session: Session) -> None:
     """Ask for the write lock at BEGIN: a transaction that first reads and then writes can lose its write."""
     session.connection(execution_options={"writes": True})
+
+
+class FileGoneError(NoConnectionError):
+    """The marketplace's file was deleted or replaced while it was open: nothing can be stored in it."""
+
+
+def identity(engine: Engine) -> tuple[int, int] | None:
+    """Which file the database is, by device and number; None if there is none."""
+    try:
+        found = os.stat(str(engine.url.database))
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
 
 
 @contextmanager

@@ -88,6 +88,8 @@ class Hit(MarketTable):
             "status IN ('Assignable', 'Unassignable', 'Reviewable', 'Reviewing', 'Disposed')", name="status"
         ),
         Index(None, "expired", "expires_at"),
+        Index(None, "status", "hit_type_number"),
+        Index(None, "disposed", "number"),
         Index(None, "disposed", "finished_at"),
         Index(None, "policy_due", "status"),
     )

@@ -27,8 +27,8 @@ from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market.assignments import accept, give_back
-from humaneval.market.protocol.answer_xml import Field
-from humaneval.market.submissions import submit
+from humaneval.market.protocol.answer_xml import Field, answer_xml
+from humaneval.market.submissions import Answer, submit
 from humaneval.market.tables.database import Mode, transaction
 from humaneval.market.workers import sign_up
 from humaneval.store.engine import reading, writing
@@ -126,7 +126,7 @@ def test_C26_every_page_of_250_assignments_is_fetched(
         for number, form in enumerate(hashes):
             mine = accept(work, sign_up(work, f"worker {number}", ""), hit_id)
             fields = {"form": form, "consent": "1", **{f"choice-{n}": "3" for n in (1, 2, 3, 4)}}
-            submit(work, mine.id, [Field(name, value) for name, value in fields.items()])
+            submit(work, mine.id, Answer(answer_xml([Field(name, value) for name, value in fields.items()])))
     found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.new, found.responses, found.strays) == (250, 250, 1000, 0)
     assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 0
@@ -354,7 +354,8 @@ def test_returned_work_that_another_finishes_is_one_assignment_each(
         ada, ben = sign_up(work, "Ada", ""), sign_up(work, "Ben", "")
         give_back(work, ada, accept(work, ada, hit_id).id)
         fields = form_fields(sqlite_engine, 2)
-        submit(work, accept(work, ben, hit_id).id, [Field(*pair) for pair in fields.items()])
+        sent = answer_xml(Field(*pair) for pair in fields.items())
+        submit(work, accept(work, ben, hit_id).id, Answer(sent))
     assert collect_work(open_study_at(sqlite_engine, "study", platform)).submissions == 1
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
@@ -13,11 +14,12 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.addresses import up
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.outbox import RESTS
 from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.review import review_work
-from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.crowd.workers import block_workers, exclude_workers, list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
@@ -28,6 +30,9 @@ from humaneval.study.stored import get_study, open_study
 from humaneval.web.app import create_app, running
 from humaneval.web.exclude import Excluder
 from tests.fixtures import nobodys_session
+
+GRANT = "AssociateQualificationWithWorker"
+"""The call that puts somebody on a list."""
 
 TWO_HITS = {"annotators": 12}
 """Nine forms in the first HIT, three in the second."""
@@ -153,6 +158,70 @@ def test_C40_the_form_server_sees_to_the_list_at_once_and_never_during_a_get(
         excluder.stop()
     assert troubles.seen == ["AssociateQualificationWithWorker"]
     assert ada.browser.get(second).status == 403
+
+
+def test_refused_exclusions_rest_before_the_form_server_tries_them_again_and_a_verb_tries_each_once(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design=TWO_HITS)
+    troubles.coming[GRANT] = [Trouble.THROTTLED] * 100
+    for name in ("Ada", "Ben", "Grace"):
+        answer(up, name)
+    at = open_study_at(sqlite_engine, "study", platform)
+    for _ in range(3):
+        perform_exclusions(at, rested=True)
+    assert troubles.seen.count(GRANT) == 3
+    answer(up, "Alan")
+    assert len(perform_exclusions(at, rested=True).failed) == 1
+    assert troubles.seen.count(GRANT) == 4
+    assert len(collect_work(at).not_listed) == 4
+    assert troubles.seen.count(GRANT) == 8
+    with writing(sqlite_engine) as session:
+        for row in session.scalars(select(OutboxRow).where(OutboxRow.operation == "exclude")):
+            assert row.attempted_at is not None
+            row.attempted_at -= RESTS[0 if row.attempts == 1 else 1]
+    troubles.coming.clear()
+    assert perform_exclusions(at, rested=True) == (4, ())
+
+
+def test_no_more_exclusions_are_tried_of_a_platform_that_does_not_answer(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design=TWO_HITS)
+    for name in ("Ada", "Ben", "Grace", "Alan"):
+        answer(up, name)
+    troubles.coming[GRANT] = [Trouble.ODD_STATUS] * 4
+    done = perform_exclusions(open_study_at(sqlite_engine, "study", platform))
+    assert (done.done, len(done.failed), troubles.seen.count(GRANT)) == (0, 3, 3)
+
+
+def test_no_study_waits_for_the_exclusions_of_another_and_many_answers_make_one_pass(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk
+) -> None:
+    answer(put_up(sqlite_engine, design=TWO_HITS))
+    asked, begun, waiting = [], Event(), Event()
+
+    def open_at(endpoint: str, study: str) -> StudyAtPlatform:
+        asked.append(study)
+        if study == "elsewhere":
+            begun.set()
+            waiting.wait(30)
+            raise UsageError("no such study")
+        return open_study_at(sqlite_engine, study, platform)
+
+    excluder = Excluder(open_at)
+    excluder.answered("local", "elsewhere")
+    assert begun.wait(20)
+    for _ in range(200):
+        excluder.answered("local", "elsewhere")
+    excluder.answered("local", "study")
+    until = time.monotonic() + 20
+    while turns(sqlite_engine, "exclude") != [("exclude", "confirmed")]:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    waiting.set()
+    excluder.stop()
+    assert sorted(asked) == ["elsewhere", "elsewhere", "study"]
 
 
 @pytest.mark.parametrize("trouble", [*SENT_AGAIN, Trouble.ODD_STATUS])

@@ -22,9 +22,9 @@ from humaneval.market.assignments import accept, give_back, work_of
 from humaneval.market.journal import balance, dollars
 from humaneval.market.operations import Market
 from humaneval.market.panel.funds import add_funds
-from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.protocol.answer_xml import Field, answer_xml
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
-from humaneval.market.submissions import submit
+from humaneval.market.submissions import Answer, submit
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.workers import find_worker, sign_up
@@ -138,7 +138,7 @@ class MoneyMachine(RuleBasedStateMachine):
     def hand_in(self, assignment: str, choice: str) -> None:
         try:
             with self.market.writing() as work:
-                submit(work, assignment, [Field("choice", choice)])
+                submit(work, assignment, Answer(answer_xml([Field("choice", choice)])))
         except NotPossibleError:
             pass
 
@@ -267,7 +267,7 @@ def test_a_rejection_is_overridden_only_where_the_reward_can_still_be_paid(tmp_p
     first = market.perform("CreateHIT", {**hit, "Reward": "1.00", "Question": QUESTION})["HIT"]["HITId"]
     with market.writing() as work:
         assignment_id = accept(work, sign_up(work, "Ada", ""), first).id
-        submit(work, assignment_id, [])
+        submit(work, assignment_id, Answer(answer_xml([])))
     market.perform("RejectAssignment", {"AssignmentId": assignment_id, "RequesterFeedback": "no"})
     second = market.perform("CreateHIT", {**hit, "Reward": "0.50", "Question": QUESTION})["HIT"]["HITId"]
     override = {"AssignmentId": assignment_id, "OverrideRejection": True}

@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 from humaneval.market import Mode
 from humaneval.market.assignments import accept
 from humaneval.market.operations import Market
-from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.protocol.answer_xml import Field, answer_xml
 from humaneval.market.qualifications.standing import ask
-from humaneval.market.submissions import submit
+from humaneval.market.submissions import Answer, submit
 from humaneval.market.workers import sign_up
 
 NewHit = Callable[..., dict[str, Any]]
@@ -30,7 +30,7 @@ def test_C26_every_page_of_250_assignments_comes_and_the_last_one_is_empty(
     with Market(engine, Mode.LOCAL, clock).writing() as work:
         for number in range(250):
             done.append(accept(work, sign_up(work, f"Worker {number}", ""), hit["HITId"]).id)
-            submit(work, done[-1], [Field("choice", "3")])
+            submit(work, done[-1], Answer(answer_xml([Field("choice", "3")])))
     pages = list(
         mturk.get_paginator("list_assignments_for_hit").paginate(
             HITId=hit["HITId"], PaginationConfig={"PageSize": 50}
@@ -71,7 +71,7 @@ def _filled(mturk: Any, engine: Engine, clock: Any, new_hit: NewHit, new_type: C
         for number in range(4):
             worker = sign_up(work, f"Worker {number}", "")
             for hit in (*hits, policed):
-                submit(work, accept(work, worker, hit).id, [Field("choice", "3")])
+                submit(work, accept(work, worker, hit).id, Answer(answer_xml([Field("choice", "3")])))
             ask(work, worker, kinds[1])
     for done in mturk.list_assignments_for_hit(HITId=hits[0])["Assignments"]:
         who = {"WorkerId": done["WorkerId"]}

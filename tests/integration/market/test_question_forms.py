@@ -6,6 +6,7 @@ import html as entities
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from xml.etree import ElementTree
 
@@ -398,18 +399,51 @@ def test_the_worker_is_told_beforehand_what_an_answer_must_be(new_hit: NewHit, p
     assert "Choose the file again" in again.text
 
 
-def test_patterns_that_come_to_no_end_hold_nobody_up(
+def endless(end: str = "") -> str:
+    """A text whose pattern takes hours for forty letters and a sign."""
+    return text_answer(rf'<AnswerFormatRegex regex="^(\w+\s?)+{end}$"/>')
+
+
+def test_patterns_that_come_to_no_end_take_a_second_of_a_form_in_all_and_still_count_for_others(
     new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "MOST_SECONDS", 1)
-    monkeypatch.setattr(patterns, "MOST_SECONDS_IN_ALL", 2)
-    endless = text_answer(r'<AnswerFormatRegex regex="^(\w+\s?)+$"/>')
-    hit, worker = (
-        new_hit(Question=form(*(question(f"words{place}", endless) for place in range(9)))),
-        person(),
-    )
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.5)
+    hit = new_hit(Question=form(*(question(f"words{place}", endless()) for place in range(9))))
+    worker, other = person(), person("Grace")
     assignment_id = worker.accept(hit["HITId"])
     begun = time.monotonic()
     sent = [(f"q{place}", "a" * 40 + "!") for place in range(9)]
     assert send(worker, assignment_id, *sent).status == 303, "it is no fault of the worker's"
     assert time.monotonic() - begun < 8
+    again = send(other, other.accept(hit["HITId"]), *((f"q{place}", "?") for place in range(9)))
+    assert again.text.count("does not have the required format") >= 9
+
+
+@pytest.mark.parametrize("where", ["form", "frame", "test"])
+def test_nobody_waits_while_patterns_are_tried(
+    where: str, new_hit: NewHit, new_type: Callable[..., str], person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 60)
+    asked, words = form(question("words", endless(where))), ("q0", "a" * 40 + "!")
+    worker, other = person(), person("Grace")
+    if where == "test":
+        page = f"/qualifications/{new_type(Test=asked, TestDurationInSeconds=600)}"
+        worker.post(f"{page}/ask", csrf=worker.csrf())
+        fields, path = [("csrf", worker.csrf()), words], f"{page}/test"
+    else:
+        assignment_id = worker.accept(new_hit(Question=asked)["HITId"])
+        fields, path = [("assignmentId", assignment_id), words], "/mturk/externalSubmit"
+        if where == "form":
+            fields, path = [("csrf", worker.csrf()), words], f"/assignments/{assignment_id}/answer"
+    simple = new_hit()["HITId"]
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(worker.post_fields, path, fields)
+        try:
+            until = time.monotonic() + 20
+            while not patterns.in_use() and time.monotonic() < until:
+                time.sleep(0.01)
+            other.do(simple)
+            assert not waiting.done()
+        finally:
+            patterns.stop()
+        assert waiting.result().status in (200, 303)

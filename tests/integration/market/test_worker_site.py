@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from humaneval.market import assignments, offers
+
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
 PERCENT, NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
@@ -333,3 +335,76 @@ def test_what_the_site_does_not_have_gets_a_page_of_its_own_in_plain_words(
     assert "larger than the 4 MB" in large.text
     assert "frame-ancestors *" in large.headers["Content-Security-Policy"], "it is read inside the frame"
     assert worker.submit(assignment_id, words="fewer").status == 200
+
+
+def accept_form(page: str) -> tuple[str, dict[str, str]]:
+    """The first form with which a page accepts a HIT: its address and its fields."""
+    found = re.search(r'action="([^"]+/accept)">(.*?)</form>', page, re.DOTALL)
+    assert found, page
+    return found[1], dict(re.findall(r'name="(\w+)" value="([^"]*)"', found[2]))
+
+
+@pytest.mark.parametrize("way", ["/hits", "preview", "/mturk/preview?groupId="])
+def test_people_who_were_all_offered_the_same_hit_each_get_one_of_its_group(
+    way: str, new_hit: NewHit, person: SignIn
+) -> None:
+    hits = [new_hit(MaxAssignments=1) for _ in range(6)]
+    workers = [person(f"worker {place}") for place in range(6)]
+    first, group = hits[0]["HITId"], hits[0]["HITGroupId"]
+    if way == "preview":
+        way = f"/hits/{first}?groupId={group}"
+    elif "groupId" in way:
+        way = workers[0].get(f"{way}{group}").headers["Location"]
+    forms = [accept_form(worker.get(way).text) for worker in workers]
+    assert {path for path, _ in forms} == {f"/hits/{first}/accept"}
+    with ThreadPoolExecutor(6) as pool:
+        taken = list(
+            pool.map(lambda each: each[0].post(each[1][0], **each[1][1]), zip(workers, forms, strict=True))
+        )
+    assert [reply.status for reply in taken] == [303] * 6
+    late = person("late")
+    assert late.post(f"/hits/{first}/accept", csrf=late.csrf(), groupId=group).status == 409
+
+
+def test_the_preview_of_a_taken_hit_of_a_group_shows_the_next_one(new_hit: NewHit, person: SignIn) -> None:
+    first, second = (new_hit(MaxAssignments=1) for _ in range(2))
+    ada, grace = person(), person("Grace")
+    ada.accept(first["HITId"])
+    at = f"/hits/{{}}?groupId={first['HITGroupId']}"
+    assert grace.get(at.format(first["HITId"])).headers["Location"] == at.format(second["HITId"])
+    assert grace.get(f"/hits/{first['HITId']}").status == 200
+    assert grace.post(f"/hits/{first['HITId']}/accept", csrf=grace.csrf()).status == 409
+
+
+def test_nobody_holds_more_than_twenty_five_hits(
+    new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignments, "MOST_IN_HAND", 2)
+    hits, worker = [new_hit() for _ in range(3)], person()
+    in_hand = [worker.accept(each["HITId"]) for each in hits[:2]]
+    refused = worker.post(f"/hits/{hits[2]['HITId']}/accept", csrf=worker.csrf())
+    assert (refused.status, "You have 2 HITs in hand" in refused.text) == (409, True)
+    worker.submit(in_hand[0], choice="1")
+    worker.accept(hits[2]["HITId"])
+
+
+def test_long_lists_of_hits_work_and_messages_come_in_pages(
+    mturk: Any, new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignments, "WORK_ON_A_PAGE", 2)
+    monkeypatch.setattr(offers, "GROUPS_ON_A_PAGE", 2)
+    monkeypatch.setattr("humaneval.market.messages.MESSAGES_ON_A_PAGE", 2)
+    monkeypatch.setattr("humaneval.market.pages.messages.MESSAGES_ON_A_PAGE", 2)
+    worker = person()
+    for place in range(3):
+        done = worker.do(new_hit(Title=f"HIT {place}", Reward="0.10", MaxAssignments=1)["HITId"])
+        mturk.approve_assignment(AssignmentId=done)
+        mturk.notify_workers(Subject=f"Letter {place}", MessageText="m", WorkerIds=[worker.id])
+        new_hit(Title=f"Group {place}")
+    for path, name in (("/my-work", "HIT"), ("/messages", "Letter"), ("/hits", "Group")):
+        page = worker.get(path).text
+        assert re.findall(rf"<h[23]>{name} (\d)<", page) == ["2", "1"]
+        (older,) = re.findall(rf'href="({path}\?before=\d+)"', page)
+        assert re.findall(rf"<h[23]>{name} (\d)<", worker.get(older).text) == ["0"]
+        assert worker.get(f"{path}?before={10**30}").status == 200
+    assert "$0.30" in worker.get("/my-work").text

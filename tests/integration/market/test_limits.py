@@ -1,0 +1,182 @@
+"""Doors with a limit: what a call, a form or a pause can make the marketplace do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from humaneval.market import MarketServer, deadlines, operations
+from humaneval.market.health import FRESH_SECONDS
+from humaneval.market.operations import Market
+from humaneval.market.tables.database import Mode
+from tests.integration.market.asking import refusal
+
+NewHit = Callable[..., dict[str, Any]]
+SignIn = Callable[..., Any]
+
+
+def post(url: str, body: bytes, kind: str) -> int:
+    request = urllib.request.Request(url, data=body, headers={"Content-Type": kind})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"a&" * 6000, "application/x-www-form-urlencoded", 413),
+        (b"a=1&" * 6000, "text/plain", 413),
+        (json.dumps({"assignmentId": "x", "a": ["1"] * 6000}).encode(), "application/json", 413),
+        (b"[" * 200_000, "application/json", 400),
+    ],
+)
+def test_an_answer_of_too_many_fields_or_too_deep_is_refused(
+    server: MarketServer, body: bytes, kind: str, status: int
+) -> None:
+    assert post(server.url + "/mturk/externalSubmit", body, kind) == status
+
+
+def test_a_form_of_too_many_fields_is_refused_before_it_is_read(server: MarketServer) -> None:
+    assert post(server.url + "/signin", b"a&" * 6000, "application/x-www-form-urlencoded") == 413
+
+
+def test_a_huge_body_is_refused_before_it_is_taken_in(server: MarketServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(b"POST /signin HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_call_with_hundreds_of_long_wrong_values_is_told_about_some(connect: Callable[..., Any]) -> None:
+    with pytest.raises(Exception, match="validation error") as caught:
+        connect(validation=False).notify_workers(Subject="s", MessageText="m", WorkerIds=["?" * 5000] * 500)
+    assert len(str(caught.value)) < 30_000
+    assert "and more" in str(caught.value)
+
+
+def test_review_policies_may_be_as_large_as_a_question(new_hit: NewHit) -> None:
+    entries = [{"Key": f"question {place}", "Values": ["x" * 50]} for place in range(1000)]
+    policy = {"PolicyName": "ScoreMyKnownAnswers/2011-09-01"}
+    many = [{"Key": "AnswerKey", "MapEntries": entries}]
+    few = [{"Key": "AnswerKey", "MapEntries": entries[:100]}]
+    refused = refusal(new_hit, AssignmentReviewPolicy={**policy, "Parameters": many})
+    assert refused == "InvalidParameterValue"
+    new_hit(AssignmentReviewPolicy={**policy, "Parameters": few})
+
+
+def test_an_overlong_name_destination_or_query_is_refused(
+    server: MarketServer, mturk: Any, new_hit: NewHit
+) -> None:
+    name = b"name=" + b"+" * 3_000_000 + b"a"
+    assert post(server.url + "/signin", name, "application/x-www-form-urlencoded") == 400
+    notification = {
+        "Destination": "a@" + "b" * 3000,
+        "Transport": "Email",
+        "Version": "2014-08-15",
+        "EventTypes": ["HITExpired"],
+    }
+    kind = new_hit()["HITTypeId"]
+    given = {"HITTypeId": kind, "Notification": notification}
+    assert refusal(mturk.update_notification_settings, **given) == "InvalidParameterValue"
+    asked = {"Query": "a " * 1000, "MustBeRequestable": False}
+    assert refusal(mturk.list_qualification_types, **asked) == "InvalidParameterValue"
+
+
+def test_after_a_long_pause_deadlines_are_applied_in_batches_and_all_of_them(
+    mturk: Any, clock: Any, new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "AT_ONCE", 2)
+    worker = person()
+    for _ in range(5):
+        worker.do(new_hit(MaxAssignments=1)["HITId"])
+    clock.pass_time(days=8)
+    before = mturk.get_account_balance()
+    assert before["OnHoldBalance"] == "0.00"
+    reviewable = mturk.list_reviewable_hits()["HITs"]
+    assert [each["NumberOfAssignmentsCompleted"] for each in reviewable] == [1] * 5
+
+
+def test_a_call_goes_on_although_many_deadlines_are_left(
+    mturk: Any, clock: Any, new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "CATCH_UP_SECONDS", -1.0)
+    hits = [new_hit(LifetimeInSeconds=60, AssignmentDurationInSeconds=60) for _ in range(3)]
+    ada, grace = person(), person("Grace")
+    late = ada.accept(hits[0]["HITId"])
+    clock.pass_time(hours=1)
+    stands = [mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] for hit in hits]
+    assert stands == ["Assignable"] * 3
+    assert ada.submit(late, choice="1").status == 409
+    assert grace.post(f"/hits/{hits[1]['HITId']}/accept", csrf=grace.csrf()).status == 409
+    monkeypatch.undo()
+    stands = [mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] for hit in hits]
+    assert stands == ["Reviewable"] * 3
+
+
+def test_writers_take_turns(engine: Engine, clock: Any) -> None:
+    market, inside, go = Market(engine, Mode.LOCAL, clock), Event(), Event()
+
+    def first() -> None:
+        with market.writing():
+            inside.set()
+            assert go.wait(20)
+
+    def second() -> None:
+        with market.writing():
+            pass
+
+    with ThreadPoolExecutor() as pool:
+        begun = pool.submit(first)
+        assert inside.wait(20)
+        waiting = pool.submit(second)
+        time.sleep(0.05)
+        assert not waiting.done()
+        go.set()
+        begun.result(20)
+        waiting.result(20)
+
+
+def health(server: MarketServer) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"{server.url}/health", timeout=30) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_health_writes_and_says_what_is_wrong(
+    engine: Engine, server: MarketServer, person: SignIn, new_hit: NewHit, tmp_path: Path
+) -> None:
+    worker = person()
+    assignment = worker.accept(new_hit()["HITId"])
+    assert health(server) == (200, "ok\n")
+    path = tmp_path / "market.db"
+    shutil.copy(path, tmp_path / "copy.db")
+    path.rename(tmp_path / "away.db")
+    assert health(server) == (200, "ok\n")  # asked a moment ago
+    assert worker.submit(assignment, choice="1").status == 503
+    (tmp_path / "copy.db").rename(path)
+    assert worker.submit(assignment, choice="1").status == 503
+    time.sleep(FRESH_SECONDS)
+    status, said = health(server)
+    assert (status, "deleted or replaced" in said) == (503, True)
+    (tmp_path / "away.db").rename(path)
+    assert worker.submit(assignment, choice="1").status == 200
+    time.sleep(FRESH_SECONDS)
+    assert health(server) == (200, "ok\n")
