@@ -26,7 +26,7 @@ from humaneval.market.deadlines import let_time_pass, something_is_due, turning_
 from humaneval.market.protocol.paging import Bookmarks
 from humaneval.market.qualifications import holders, qualification_types
 from humaneval.market.tables.account import Account
-from humaneval.market.tables.database import Clock, FileGoneError, Mode, Transaction, identity, transaction
+from humaneval.market.tables.database import Clock, Mode, Transaction, check_file, transaction
 from humaneval.store.engine import BUSY_SECONDS
 from humaneval.store.types import now
 
@@ -101,7 +101,6 @@ class Market:
         self._clock = clock
         # SQLite lets its writers poll for its lock, and favours none. Here they take turns.
         self._turn = Lock()
-        self._file = identity(engine)
         self.site = ""
         """The worker site's address, once there is one."""
 
@@ -167,9 +166,8 @@ class Market:
         if not self._turn.acquire(timeout=BUSY_SECONDS):
             raise NoConnectionError(f"the write lock was not free for {BUSY_SECONDS} s")
         try:
-            if identity(self._engine) != self._file:
-                raise FileGoneError("its file was deleted or replaced: start the marketplace again")
             with transaction(self._engine, self.mode, self._clock, writes=True) as work:
+                check_file(work.session)
                 yield work
         finally:
             self._turn.release()

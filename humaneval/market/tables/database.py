@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -70,6 +70,7 @@ def open_market(path: Path | str) -> Engine:
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     engine = open_engine(f"sqlite:///{path}")
+    event.listen(engine, "connect", lambda _, record: record.info.update({_OPENED: _identity(engine)}))
     try:
         open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
     except DatabaseError as error:
@@ -140,7 +141,18 @@ class FileGoneError(NoConnectionError):
     """The marketplace's file was deleted or replaced while it was open: nothing can be stored in it."""
 
 
-def identity(engine: Engine) -> tuple[int, int] | None:
+def check_file(session: Session) -> None:
+    """Raises FileGoneError if the file that this connection has open is no longer the marketplace's."""
+    connection = session.connection()
+    opened = connection.info.get(_OPENED)
+    if opened is not None and _identity(connection.engine) != opened:
+        raise FileGoneError("its file was deleted or replaced: start the marketplace again")
+
+
+_OPENED = "file"
+
+
+def _identity(engine: Engine) -> tuple[int, int] | None:
     """Which file the database is, by device and number; None if there is none."""
     try:
         found = os.stat(str(engine.url.database))
