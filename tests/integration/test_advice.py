@@ -58,6 +58,8 @@ NOT_WALKED = (
     "humaneval/simulated/annotator.py: study show STUDY --key",
     "humaneval/store/engine.py: config show",
     "humaneval/store/migrate.py: db upgrade",
+    "humaneval/store/migrate.py: market upgrade --database x",
+    "humaneval/store/migrate.py: stories import FILE",
     "humaneval/store/stories.py: stories import --bundled",
     "humaneval/stories/delimited.py: score --responses FILE",
     "humaneval/study/file.py: init",

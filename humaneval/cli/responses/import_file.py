@@ -200,7 +200,7 @@ def _confirm(mapping: ColumnMapping) -> None:
 
 def _pseudonyms(app: App, study: str) -> Callable[[str], str]:
     """Pseudonyms under this database's key. Raises UsageError if it has a study of that name."""
-    with writing(app.engine) as session:
+    with writing(app.made_engine) as session:
         if session.scalar(select(StudyRow.id).where(StudyRow.name == study)) is not None:
             raise UsageError(
                 f"the database already has a study {study!r}", "Give another name: --study NAME."
