@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from humaneval.csv_text import unguarded
 from humaneval.domain import (
     POSITIONS,
     Blank,
@@ -194,7 +195,7 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
                     f"{path}:{before + 1}: more cells than the header has columns",
                     f"Put quotes around a text that contains {delimiter!r}.",
                 )
-            yield before + 1, record
+            yield before + 1, {name: unguarded(cell) if cell else cell for name, cell in record.items()}
             before = reader.line_num
     except csv.Error as error:
         raise InputError(

@@ -46,7 +46,7 @@ from humaneval.text import command, counted
 @click.option(
     "--excel",
     is_flag=True,
-    help="Write for Excel: a byte order mark, and no cell that it would run as a formula.",
+    help="Write for Excel, with a byte order mark.",
 )
 @click.option(
     "--all",
@@ -112,7 +112,7 @@ def _comments(app: App, study: str, out: Path, excel: bool, as_json: bool) -> No
     if not lines:
         raise InputError(f"nobody has written a comment in study {study!r} yet")
     names = list(lines[0])
-    text = csv_text(names, ([line[name] for name in names] for line in lines), excel=excel)
+    text = csv_text(names, ([line[name] for name in names] for line in lines))
     write_whole(out, csv_bytes(text, excel=excel))
     if as_json:
         emit({"study": study, "file": out, "comments": len(lines)})

@@ -56,15 +56,15 @@ def write_release(
     if not (counts.infills or counts.passages):
         raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
     files = {
-        "infills.csv": csv_bytes(csv_text(INFILLS, release.infills, excel=excel), excel=excel),
+        "infills.csv": csv_bytes(csv_text(INFILLS, release.infills), excel=excel),
         "passages.csv": csv_bytes(
-            csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages, excel=excel), excel=excel
+            csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages), excel=excel
         ),
         "runs.json": (json.dumps(release.runs, ensure_ascii=False, indent=2) + "\n").encode(),
-        "codebook.md": codebook(counts, study.name if study else "", stories=stories, excel=excel).encode(),
+        "codebook.md": codebook(counts, study.name if study else "", stories=stories).encode(),
     }
     if stories:
-        files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories, excel=excel), excel=excel)
+        files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories), excel=excel)
     _write(folder, files)
     return counts
 

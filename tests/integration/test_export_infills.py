@@ -137,10 +137,17 @@ def test_C62_texts_come_back_as_they_were_and_with_excel_none_is_a_formula(comma
     )
     command("export", "--infills", "--out", "plain")
     command("export", "--infills", "--out", "excel", "--excel")
-    assert table(Path("plain/infills.csv"))[0]["text"] == text
+    assert table(Path("plain/infills.csv"))[0]["text"] == f"'{text}"
     content = Path("excel/infills.csv").read_bytes()
     assert content.startswith(b"\xef\xbb\xbf")
     assert "'=HYPERLINK" in content.decode("utf-8-sig")
+    command("generators", "forget", "g")
+    again = command(
+        "generate", "--generator", "replay", "--checkpoint", "excel/infills.csv", "--positions", "2"
+    )
+    assert again.code == 0
+    command("export", "--infills", "--out", "again")
+    assert Path("again/infills.csv").read_bytes() == Path("plain/infills.csv").read_bytes()
 
 
 def test_what_is_there_already_is_never_touched(command: Command, study: str) -> None:
