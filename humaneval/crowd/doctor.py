@@ -24,7 +24,7 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.study.contradictions import doubts
-from humaneval.text import command, counted
+from humaneval.text import command, counted, quoted
 
 MOST_APART = timedelta(minutes=5)
 """How far clocks may differ: signatures of requests carry the time."""
@@ -128,7 +128,7 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
 def said_by(error: HTTPError) -> str:
     """What a server's error is, in its own words if they are ours."""
     with error:
-        said = error.read(200).decode("utf-8", "replace").strip()
+        said = quoted(error.read(200).decode("utf-8", "replace"))
     return said if said.startswith("the database") else f"HTTP {error.code}"
 
 

@@ -19,6 +19,7 @@ from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import DesignError, InputError
 from humaneval.report.codebook import SENTENCES, Counts, codebook
 from humaneval.store.engine import reading
+from humaneval.store.published import to_the_second
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.study.stored import Study
 
@@ -112,7 +113,7 @@ def _collect(engine: Engine, study: int | None, stories: bool) -> _Release:
                 "batch": run.batch,
                 "versions": run.versions,
                 "hash": run.hash,
-                "started": run.created_at.isoformat(),
+                "started": to_the_second(run.created_at),
             }
             for name, kind, run in runs
             if run.id in shown or (kind == "human" and name in names)

@@ -35,6 +35,7 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
     `hint` is what to do if the database cannot be used; by default, to check --database.
     """
     options: dict[str, Any] = {} if pool else {"poolclass": NullPool}
+    options["hide_parameters"] = True  # they hold answers, keys and workers' ids, and errors are logged
     options["execution_options"] = {"hint": hint}
     if url.startswith("sqlite"):
         folder = Path(url.removeprefix("sqlite:///")).parent

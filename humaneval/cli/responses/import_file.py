@@ -36,6 +36,7 @@ from humaneval.foreign.responses import (
 )
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
+from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.tables import StudyRow
 
 
@@ -205,4 +206,4 @@ def _pseudonyms(app: App, study: str) -> Callable[[str], str]:
             raise UsageError(
                 f"the database already has a study {study!r}", "Give another name: --study NAME."
             )
-        return partial(pseudonym, stored_secret(session, "pseudonym key"), ENDPOINT)
+        return partial(pseudonym, stored_secret(session, PSEUDONYM_KEY), ENDPOINT)
