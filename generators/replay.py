@@ -30,7 +30,7 @@ from humaneval.domain import (
 )
 from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
-from humaneval.text import command, listed, normalise, same_name
+from humaneval.text import command, is_path, listed, normalise, same_name
 
 COLUMNS = ("story", "position", "generator", "text")
 
@@ -222,6 +222,10 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     name = str(record["generator"]).strip()
     if not name:
         raise InputError(f"{path}:{line}: no generator", "Name the system that wrote the text.")
+    if is_path(name):
+        raise InputError(
+            f"{path}:{line}: {name!r} cannot be a generator's name", "Use letters, digits and hyphens."
+        )
     if not isinstance(record["text"], str):
         raise InputError(f"{path}:{line}: text {record['text']!r} is not a string", "Put it in quotes.")
     return Entry(line, str(record["story"]).strip(), position, name, sample, normalise(record["text"]))

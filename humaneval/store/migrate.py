@@ -152,7 +152,9 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     the copy fails; then nothing of it is left.
     """
     if engine.dialect.name != "sqlite":
-        raise UsageError("`db backup` copies only SQLite files", "Use pg_dump for PostgreSQL.")
+        raise UsageError(
+            "`db backup` copies only SQLite files", "For PostgreSQL: pg_dump --no-owner --file copy.sql URL"
+        )
     source = Path(str(engine.url.database))
     if target is None:
         target = backup_name(source, f"{now():%Y%m%dT%H%M%S}")
