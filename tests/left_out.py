@@ -1,6 +1,7 @@
 """Counts what was left out by its cause, in the last line of a run; a plugin.
 
-With CI=true only real data, R, root and pg_dump may be wanting. A test that is left out for another cause fails.
+With CI=true only real data, R, root and pg_dump may be wanting. A test that is left out for another cause
+fails.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from humaneval.domain import (
     Provenance,
     Story,
     depends_on_batch,
+    refuse_name,
     verdict_on,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
@@ -32,7 +33,7 @@ from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import reading, writing
 from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
-from humaneval.text import is_path, normalise, refused_characters
+from humaneval.text import normalise, refused_characters
 
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
@@ -364,12 +365,6 @@ def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
 def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
     while batch := list(islice(infills, COMMIT_EVERY)):
         yield batch
-
-
-def refuse_name(name: str) -> None:
-    """Raise UsageError for what cannot be a generator's name."""
-    if name != name.strip() or "," in name or not name.isprintable() or is_path(name):
-        raise UsageError(f"{name!r} cannot be a generator's name", "Use letters, digits and hyphens.")
 
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:

@@ -32,7 +32,7 @@ from humaneval.study.contradictions import refuse_contradictions
 from humaneval.study.file_errors import TogetherError, fault, together
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.words import refuse_words, with_texts
-from humaneval.text import command, is_path, refused_characters, unshowable
+from humaneval.text import command, refused_characters, unshowable
 
 
 def _dollars(value: Any) -> Decimal:
@@ -51,12 +51,6 @@ def _printable(text: str, info: ValidationInfo) -> str:
     if fault:
         raise ValueError(fault)
     return text.strip()
-
-
-def _no_path(name: str, info: ValidationInfo) -> str:
-    if info.context == NEW and is_path(name):
-        raise ValueError(f"{name!r} is a path, and cannot be the name of a generator")
-    return name
 
 
 def _something(text: str) -> str:
@@ -81,7 +75,6 @@ Whole = Annotated[int, Field(strict=True)]
 """Without true, which pydantic would accept as 1."""
 Printable = Annotated[str, AfterValidator(_printable)]
 Required = Annotated[Printable, AfterValidator(_something)]
-GeneratorName = Annotated[Required, AfterValidator(_no_path)]
 Word = Annotated[str, AfterValidator(_word)]
 LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"
 SEEDS = 2**31
@@ -97,9 +90,9 @@ class _Section(BaseModel):
 class DesignSection(_Section):
     """Who sees what."""
 
-    generators: tuple[GeneratorName, ...] = Field(min_length=2)
-    control: GeneratorName = "control"
-    human: GeneratorName = "human"
+    generators: tuple[Required, ...] = Field(min_length=2)
+    control: Required = "control"
+    human: Required = "human"
     annotators: Whole = Field(40, ge=1, le=MOST_ROWS)
     rows_per_annotator: Whole = Field(1, ge=1)
     passages_per_row: Whole = Field(0, ge=0)
