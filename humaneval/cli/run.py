@@ -214,7 +214,7 @@ def warn_if_open(database: str) -> None:
 
     if files := open_to_others(Path(database)):
         say(
-            f"Note: other people of this machine may open {', '.join(map(str, files))}, which hold keys and"
+            f"Note: other people of this machine may open {', '.join(map(str, files))}, which hold keys or"
             f" workers' ids. `{shlex.join(['chmod', '600', *map(str, files)])}` ends that.",
             err=True,
         )

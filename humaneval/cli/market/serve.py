@@ -137,6 +137,7 @@ def key(out: Path, as_json: bool) -> None:
 
 def _keys(app: App, file: Path | None) -> Keys | None:
     if file is not None:
+        warn_if_open(str(file))
         return read_file(file)
     return read_pairs(app.settings.market_keys) if app.settings.market_keys else None
 
