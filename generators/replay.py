@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from humaneval.csv_text import unguarded
 from humaneval.domain import (
     POSITIONS,
     Blank,
@@ -29,7 +30,7 @@ from humaneval.domain import (
 )
 from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
-from humaneval.text import command, listed, normalise, same_name
+from humaneval.text import command, is_path, listed, normalise, same_name
 
 COLUMNS = ("story", "position", "generator", "text")
 
@@ -194,7 +195,7 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
                     f"{path}:{before + 1}: more cells than the header has columns",
                     f"Put quotes around a text that contains {delimiter!r}.",
                 )
-            yield before + 1, record
+            yield before + 1, {name: unguarded(cell) if cell else cell for name, cell in record.items()}
             before = reader.line_num
     except csv.Error as error:
         raise InputError(
@@ -221,6 +222,10 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     name = str(record["generator"]).strip()
     if not name:
         raise InputError(f"{path}:{line}: no generator", "Name the system that wrote the text.")
+    if is_path(name):
+        raise InputError(
+            f"{path}:{line}: {name!r} cannot be a generator's name", "Use letters, digits and hyphens."
+        )
     if not isinstance(record["text"], str):
         raise InputError(f"{path}:{line}: text {record['text']!r} is not a string", "Put it in quotes.")
     return Entry(line, str(record["story"]).strip(), position, name, sample, normalise(record["text"]))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from humaneval.csv_text import unguarded
 from humaneval.encodings import decode
 from humaneval.errors import InputError
 from humaneval.text import counted, listed
@@ -91,7 +92,7 @@ def csv_rows(text: str, name: str) -> CsvFile:
         for cells in reader:
             line, start = start + 1 + skipped, reader.line_num
             if any(cell.strip() for cell in cells):
-                rows.append(cells)
+                rows.append([unguarded(cell) for cell in cells])
                 lines.append(line)
             elif rows:
                 blank.append(line)

@@ -1,4 +1,8 @@
-"""Tables as CSV or TSV text, the same wherever the toolkit writes one."""
+"""Tables as CSV or TSV text, the same wherever the toolkit writes one: the one door of every CSV.
+
+A spreadsheet runs text that begins a formula. Ids, comments and infills come from strangers and models, so
+such text gets an apostrophe first. Our readers take it away again.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,18 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+_FORMULA = re.compile(r"'*(?:[\t\r]|\s*[=+\-@＝＋－＠])")
+"""The start of a formula, in half or full width. Apostrophes count, so that the guard can be taken away."""
+_NUMBER = re.compile(r"[+-]?\d[\d ]*(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
+"""A number or a telephone number: no spreadsheet makes anything else of it."""
 
-def csv_text(
-    names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",", *, excel: bool = False
-) -> str:
+
+def csv_text(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> str:
     """The table with a header line, as in RFC 4180, with line feeds as line ends.
 
     Text stands in quotes, so that 007, TRUE and NA can be told from numbers and truth, and an empty text from
     a missing value. Numbers do not, nor does truth (true and false). Missing values are empty, lists and
-    mappings are JSON. With `excel`, text that a spreadsheet would run as a formula (= + - @ at its start,
-    also after white space) gets an apostrophe first.
+    mappings are JSON. Text that a spreadsheet would run as a formula is guarded.
     """
     special = re.compile(f'["\r\n{re.escape(separator)}]|^$|^\\s|\\s$')
 
@@ -24,16 +30,35 @@ def csv_text(
         text = _cell(value)
         if not isinstance(value, (str, list, dict)):
             return text
-        return _quoted(_guarded(text) if excel else text)
+        return _quoted(guarded(text))
 
     def heading(name: str) -> str:
-        name = _guarded(name) if excel else name
+        name = guarded(name)
         return _quoted(name) if special.search(name) else name
 
     lines = [separator.join(map(heading, names))]
     # A line without any character would be no row.
     lines += [separator.join(map(written, row)) or '""' for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def guarded(text: str) -> str:
+    """Text with an apostrophe before it if a spreadsheet would run it: if = + - @, a tab or a carriage return
+    is at its start, also after white space. Numbers stay as they are.
+
+    >>> guarded("=1+2"), guarded("-3"), guarded("- No."), guarded("he said")
+    ("'=1+2", '-3', "'- No.", 'he said')
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text as it was before `guarded`.
+
+    >>> unguarded("'=1+2"), unguarded("'tis")
+    ('=1+2', "'tis")
+    """
+    return text[1:] if text.startswith("'") and guarded(text[1:]) == text else text
 
 
 def type_of(values: Iterable[Any]) -> str:
@@ -67,7 +92,3 @@ def _cell(value: Any) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if text.lstrip("\t\r\n ")[:1] in tuple("=+-@") else text

@@ -13,6 +13,7 @@ from humaneval.text import (
     clear_sentences,
     has_words,
     hidden_characters,
+    is_path,
     language_of,
     refused_characters,
     unshowable,
@@ -207,6 +208,12 @@ def depends_on_batch(made: Provenance) -> bool:
     True
     """
     return bool(made.batch.get("precision", "fp32") != "fp32")
+
+
+def refuse_name(name: str) -> None:
+    """Raise UsageError for what cannot be a generator's name."""
+    if name != name.strip() or "," in name or not name.isprintable() or is_path(name):
+        raise UsageError(f"{name!r} cannot be a generator's name", "Use letters, digits and hyphens.")
 
 
 @dataclass(frozen=True, slots=True)

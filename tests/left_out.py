@@ -1,6 +1,7 @@
 """Counts what was left out by its cause, in the last line of a run; a plugin.
 
-With CI=true only real data, R and root may be wanting. A test that is left out for another cause fails.
+With CI=true only real data, R, root and pg_dump may be wanting. A test that is left out for another cause
+fails.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import TypeVar
 import pytest
 from _pytest.terminal import TerminalReporter
 
-DATA, R, ROOT_USER = "real data", "R", "root"
+DATA, R, ROOT_USER, PG_DUMP = "real data", "R", "root", "pg_dump"
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
-MAY_BE_WANTING = (DATA, R, ROOT_USER)
+MAY_BE_WANTING = (DATA, R, ROOT_USER, PG_DUMP)
 
 
 def cause(report: pytest.TestReport | pytest.CollectReport) -> str:

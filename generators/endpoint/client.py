@@ -21,6 +21,7 @@ from urllib3.util import Timeout, Url, make_headers, parse_url
 from generators.endpoint.options import KEY_VARIABLE, LOOPBACK, EndpointOptions
 from generators.sampling.replies import choice_of
 from humaneval.errors import InputError
+from humaneval.text import quoted
 
 KEPT = "The answers so far are kept, and the same command continues from there."
 REFUSALS = (400, 413, 422)
@@ -138,7 +139,11 @@ class Client:
         words = _words(values)
         if status == 200:
             if choice_of(values) is None:
-                raise _PassingError("the reply is not that of an OpenAI-compatible server")
+                raise _PassingError(
+                    f"it answers 200 with an error ({words})"
+                    if words
+                    else "the reply is not that of an OpenAI-compatible server"
+                )
             return Reply(status, values)
         if status == 402 or NO_MONEY in (_field(values, "code"), _field(values, "type")):
             raise InputError(f"the account at {self.url} has no money left: {words or status}", KEPT)
@@ -244,7 +249,7 @@ def _words(values: Any) -> str:
     """The error message of a server, on one line of at most 200 characters."""
     error = values.get("error") if isinstance(values, dict) else None
     said = error if isinstance(error, str) else _field(values, "message") or _field(values, "detail") or ""
-    return " ".join(str(said).split())[:200]
+    return quoted(said)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -270,4 +275,4 @@ def _reason(error: HTTPError) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return quoted((str(error).strip() or type(error).__name__).splitlines()[0])

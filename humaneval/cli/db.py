@@ -85,7 +85,7 @@ def check(app: App, as_json: bool) -> None:
 def _existing(app: App) -> Engine:
     """The database, of any revision. Raises StoreError if there is none: to look for one must not make it."""
 
-    engine = open_engine(app.settings.database)
+    engine = open_engine(app.settings.database, make=False)
     is_file = engine.dialect.name == "sqlite"
     if (is_file and not Path(str(engine.url.database)).exists()) or migrate.known_revision(engine) is None:
         raise StoreError(

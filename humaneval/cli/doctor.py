@@ -17,6 +17,7 @@ from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.store.engine import open_engine
 from humaneval.store.heartbeat import beat
+from humaneval.store.migrate import known_revision
 from humaneval.text import command
 
 
@@ -64,9 +65,11 @@ def _python() -> Finding:
 
 def _database(app: App) -> Finding:
     try:
-        engine = open_engine(app.settings.database)
+        engine = open_engine(app.settings.database, make=False)
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
             return Finding("Database", True, True, f"{engine.url.database} will be made at its first use")
+        if known_revision(engine) is None:
+            return Finding("Database", True, True, f"{engine.url.database} gets its tables at its first use")
         engine = app.engine
         beat(engine)
     except HumanEvalError as error:

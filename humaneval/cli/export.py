@@ -14,7 +14,8 @@ from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
-from humaneval.store.queries import comment_lines, forms_set_aside, response_lines
+from humaneval.store.published import published_comments, published_lines
+from humaneval.store.queries import forms_set_aside
 from humaneval.study.scores import no_responses
 from humaneval.study.stored import get_study
 from humaneval.text import command, counted
@@ -46,13 +47,19 @@ from humaneval.text import command, counted
 @click.option(
     "--excel",
     is_flag=True,
-    help="Write for Excel: a byte order mark, and no cell that it would run as a formula.",
+    help="Write for Excel, with a byte order mark.",
 )
 @click.option(
     "--all",
     "everything",
     is_flag=True,
     help="Also export forms that were rejected, or by people who had taken part before.",
+)
+@click.option(
+    "--platform-ids",
+    "ids",
+    is_flag=True,
+    help="Name HITs and assignments as the platform does, with times to the microsecond: for your own eyes.",
 )
 @json_option
 @with_app
@@ -65,16 +72,20 @@ def export(
     with_stories: bool,
     excel: bool,
     everything: bool,
+    ids: bool,
     as_json: bool,
 ) -> None:
     """Write the responses, comments or infills of STUDY to files.
 
-    Workers are named by pseudonyms. `score --responses` reads the table of responses.
+    Workers, HITs and assignments are named by pseudonyms of this study: no other study's export has them.
+    `worker list` shows which worker is meant. `score --responses` reads the table of responses.
     """
     if infills and comments:
         raise UsageError("--infills and --comments do not go together", "Export the one, then the other.")
     if with_stories and not infills:
         raise UsageError("--with-stories goes with --infills", "Say --infills --out FOLDER.")
+    if ids and infills:
+        raise UsageError("--platform-ids does not go with --infills", "Infills have no such ids.")
     if infills:
         _infills(app, study, out, with_stories, excel, as_json)
         return
@@ -82,19 +93,21 @@ def export(
         raise UsageError("name a study", f"`{command('export', 'STUDY', '--out', 'responses.csv')}`.")
     refuse_missing_folder(out)
     if comments:
-        _comments(app, study, out, excel, as_json)
+        _comments(app, study, out, excel=excel, ids=ids, as_json=as_json)
     else:
-        _responses(app, study, out, excel, everything, as_json)
+        _responses(app, study, out, excel=excel, everything=everything, ids=ids, as_json=as_json)
 
 
-def _responses(app: App, study: str, out: Path, excel: bool, everything: bool, as_json: bool) -> None:
+def _responses(
+    app: App, study: str, out: Path, *, excel: bool, everything: bool, ids: bool, as_json: bool
+) -> None:
     with reading(app.engine) as session:
         row = get_study(session, study)
-        lines = response_lines(session, row, everything=everything)
+        lines = published_lines(session, row, everything=everything, ids=ids)
         if not lines:
             raise no_responses(session, row)
         aside = 0 if everything else forms_set_aside(session, row)
-    write_whole(out, table_bytes(pd.DataFrame(lines), out, excel=excel))
+    write_whole(out, table_bytes(pd.DataFrame(lines), out, excel=excel), private=ids)
     if as_json:
         emit({"study": study, "file": out, "responses": len(lines), "forms_set_aside": aside})
         return
@@ -106,14 +119,14 @@ def _responses(app: App, study: str, out: Path, excel: bool, everything: bool, a
         )
 
 
-def _comments(app: App, study: str, out: Path, excel: bool, as_json: bool) -> None:
+def _comments(app: App, study: str, out: Path, *, excel: bool, ids: bool, as_json: bool) -> None:
     with reading(app.engine) as session:
-        lines = comment_lines(session, get_study(session, study))
+        lines = published_comments(session, get_study(session, study), ids=ids)
     if not lines:
         raise InputError(f"nobody has written a comment in study {study!r} yet")
     names = list(lines[0])
-    text = csv_text(names, ([line[name] for name in names] for line in lines), excel=excel)
-    write_whole(out, csv_bytes(text, excel=excel))
+    text = csv_text(names, ([line[name] for name in names] for line in lines))
+    write_whole(out, csv_bytes(text, excel=excel), private=ids)
     if as_json:
         emit({"study": study, "file": out, "comments": len(lines)})
         return

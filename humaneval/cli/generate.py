@@ -176,8 +176,8 @@ def generate(
     if not on_ray and (actors is not None or gpus is not None):
         raise UsageError("--actors and --gpus-per-actor go with --ray", "Add --ray, or leave them out.")
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
-    stories = stories_to_fill(app.engine, split, first)
     at = parse_positions(positions)
+    stories = stories_to_fill(app.engine, split, first)
     blanks = blanks_of(stories, at, samples)
     summaries = (
         _with_ray(app, request, form, blanks, actors, gpus)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from humaneval.errors import InputError
+from humaneval.store.files import make_private
 
 
 class OutFile(click.Path):
@@ -36,8 +37,10 @@ def refuse_missing_folder(path: Path) -> None:
         )
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file whole or not at all. Raises InputError, naming `path`, if it cannot be written.
+
+    A `private` one holds ids or personal links: only its owner may read it.
 
     Devices, pipes and links are written through: a new file must not take their place.
     """
@@ -49,6 +52,9 @@ def write_whole(path: Path, content: bytes) -> None:
         return
     part = path.with_name(f".{path.name}.part")
     try:
+        part.unlink(missing_ok=True)
+        if private:
+            make_private(part)
         part.write_bytes(content)
         os.replace(part, path)
     except OSError as error:

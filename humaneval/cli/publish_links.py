@@ -26,6 +26,7 @@ from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
+from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.queries import rows_in
 from humaneval.study.stored import Study
 from humaneval.text import command, counted
@@ -60,7 +61,7 @@ def publish_links(
     result = publish_hits(at, public_url=public_url)
     made = links_of(at.study, at.platform.endpoint, invitations)
     if listed is not None and links.out is not None:
-        write_whole(links.out, listed.with_links(made).encode("utf-8-sig"))
+        write_whole(links.out, listed.with_links(made).encode("utf-8-sig"), private=True)
     if links.panel:
         made = [panel_address(at.settings, made[0])]
     if options.as_json:
@@ -122,7 +123,7 @@ def _invitations(study: Study, links: LinkOptions, listed: People | None) -> lis
     with reading(study.engine) as session:
         rows = rows_in(session, study.id)
     with writing(study.engine) as session:
-        invitations = listed.invitations(stored_secret(session, "pseudonym key"))
+        invitations = listed.invitations(stored_secret(session, PSEUDONYM_KEY))
     if len(invitations) > rows:
         people = counted(len(invitations), "person", plural="people")
         say(f"{people} for {counted(rows, 'form')}: the last to come find no form left.", err=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -65,12 +67,23 @@ class App:
 
     @cached_property
     def engine(self) -> Engine:
-        """The database, of the current revision; an empty one gets its tables."""
+        """The database, of the current revision. Raises StoreError if it is missing or empty: a wrong name
+        must make no file."""
+        return self._opened(make=False)
+
+    @cached_property
+    def made_engine(self) -> Engine:
+        """The same for a verb that brings the first data: a missing database is made."""
+        return self._opened(make=True)
+
+    def _opened(self, *, make: bool) -> Engine:
         from humaneval.store.engine import open_engine
         from humaneval.store.migrate import open_current
 
-        engine = open_engine(self.settings.database)
-        open_current(engine)
+        engine = open_engine(self.settings.database, make=make)
+        if engine.dialect.name == "sqlite":
+            warn_if_open(str(engine.url.database))
+        open_current(engine, make=make)
         return engine
 
     def study(self, name: str) -> Study:
@@ -192,6 +205,19 @@ def emit(document: Any) -> None:
 def say(message: str = "", *, err: bool = False) -> None:
     """Print a line for people."""
     click.echo(message, err=err)
+
+
+def warn_if_open(database: str) -> None:
+    """Say on stderr if other people of this machine may read the files of an SQLite database. To be asked
+    before it is opened: its log is there only while it is open."""
+    from humaneval.store.files import open_to_others
+
+    if files := open_to_others(Path(database)):
+        say(
+            f"Note: other people of this machine may open {', '.join(map(str, files))}, which hold keys or"
+            f" workers' ids. `{shlex.join(['chmod', '600', *map(str, files)])}` ends that.",
+            err=True,
+        )
 
 
 def console() -> Console:

@@ -68,7 +68,7 @@ def import_(
             replace(story, split=split or story.split, source=source or story.source)
             for story in bundled_stories()
         ]
-        _tell_bundled(add_stories(app.engine, found), as_json)
+        _tell_bundled(add_stories(app.made_engine, found), as_json)
         return
     read = read_stories(
         file,
@@ -78,7 +78,7 @@ def import_(
         source=source or file.name,
     )
     _refuse_bad(file, read, skip_bad)
-    _tell(file, read, add_stories(app.engine, read.stories), as_json)
+    _tell(file, read, add_stories(app.made_engine, read.stories), as_json)
 
 
 def _refuse_bad(file: Path, read: Reading, skip_bad: bool) -> None:

@@ -37,6 +37,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Worker")
+    table.add_column("In exports")
     for heading in ("Done", "Approved", "Rejected", "Not counted", "Paid"):
         table.add_column(heading, justify="right")
     table.add_column("Kept out")
@@ -45,6 +46,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         kept_out = [name for name, on in (("blocked", one.blocked), ("excluded", excluded)) if on]
         table.add_row(
             one.worker,
+            one.exported_as,
             f"{one.forms} of {one.allowed}",
             str(one.approved),
             str(one.rejected),

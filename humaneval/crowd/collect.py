@@ -34,6 +34,7 @@ from humaneval.crowd.take_in import accept_lost, take_in
 from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
+from humaneval.store.published import names_of
 from humaneval.store.tables import (
     TAKEN_IN,
     AnswerRow,
@@ -42,6 +43,7 @@ from humaneval.store.tables import (
     ResponseRow,
     RowPassageRow,
     RowRow,
+    StudyRow,
     WorkerRow,
 )
 from humaneval.store.types import now
@@ -157,6 +159,7 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
             .where(*mine, AssignmentRow.is_stray, AssignmentRow.state == "submitted")
             .order_by(AssignmentRow.id)
         ).all()
+        names = names_of(session, session.get_one(StudyRow, at.id))
         return CollectedWork(
             submissions=counts["submissions"],
             new=counts["new"] + counts["rebuilt"],
@@ -167,7 +170,10 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
             rebuilt=counts["rebuilt"],
             strays=len(strays),
             stray_assignments=tuple(strays),
-            differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in answers_differ),
+            differences=tuple(
+                f"assignment {names.shown(at.endpoint, row.external_id)}: {row.differences}"
+                for row in answers_differ
+            ),
             unpaid=unpaid_work(session, at.study, at.endpoint),
             not_listed=not_listed,
             taken_in=counts["taken in"],
@@ -185,8 +191,11 @@ def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, 
         .where(AssignmentRow.state.in_(("answered", TAKEN_IN)))
         .order_by(AssignmentRow.id)
     )
+    names = names_of(session, session.get_one(StudyRow, study.id))
     return tuple(
-        Unpaid(work.external_id, worker) for work, worker in found if not is_compensated(session, work)
+        Unpaid(names.shown(endpoint, work.external_id), worker)
+        for work, worker in found
+        if not is_compensated(session, work)
     )
 
 

@@ -28,7 +28,7 @@ from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.store.engine import reading
 from humaneval.study.contradictions import doubts
 from humaneval.study.text_doubts import doubts_of_texts
-from humaneval.text import command, counted
+from humaneval.text import command, counted, quoted
 
 MOST_APART = timedelta(minutes=5)
 """How far clocks may differ: signatures of requests carry the time."""
@@ -133,7 +133,7 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
 def said_by(error: HTTPError) -> str:
     """What a server's error is, in its own words if they are ours."""
     with error:
-        said = error.read(200).decode("utf-8", "replace").strip()
+        said = quoted(error.read(200).decode("utf-8", "replace"))
     return said if said.startswith("the database") else f"HTTP {error.code}"
 
 

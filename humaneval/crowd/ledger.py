@@ -18,7 +18,8 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow
+from humaneval.store.published import names_of
+from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 from humaneval.text import PAYING, command
@@ -96,10 +97,11 @@ def rejection_done(session: Session, assignment: AssignmentRow) -> None:
 
 
 def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> AssignmentRow:
-    """The assignment that counts under a platform's id.
+    """The assignment that counts under a platform's id, or under the name that `review` shows of it.
 
     Raises UsageError if there is none, and PlatformError if it is not submitted yet.
     """
+    external_id = _named(session, at, external_id)
     found = session.scalars(
         select(AssignmentRow)
         .where(
@@ -147,6 +149,19 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` when it is.",
         )
     return found
+
+
+def _named(session: Session, at: StudyAtPlatform, shown: str) -> str:
+    """The platform's id of the assignment that is shown as `shown`; `shown` itself if none is."""
+    if at.endpoint != "link":
+        return shown
+    names = names_of(session, session.get_one(StudyRow, at.id))
+    ids = session.scalars(
+        select(AssignmentRow.external_id).where(
+            AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint
+        )
+    )
+    return next((one for one in ids if names.assignment(at.endpoint, one) == shown), shown)
 
 
 def refuse_lost(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> None:

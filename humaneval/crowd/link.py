@@ -7,10 +7,8 @@ here, but payments made elsewhere can be entered in the ledger.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import hmac
-import io
 import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,6 +23,7 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission, Terms
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.csv_file import has_header, read_csv_file
+from humaneval.csv_text import csv_text
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
@@ -204,11 +203,8 @@ class People:
 
     def with_links(self, links: Sequence[str]) -> str:
         """The list as CSV with a last column `link` and the same delimiter, ready for a mail merge."""
-        text = io.StringIO()
-        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\r\n")
-        writer.writerow([*self.header, LINK_COLUMN])
-        writer.writerows([*line, link] for line, link in zip(self.lines, links, strict=True))
-        return text.getvalue()
+        rows = [[*line, link] for line, link in zip(self.lines, links, strict=True)]
+        return csv_text([*self.header, LINK_COLUMN], rows, self.delimiter)
 
 
 def _fingerprint(key: bytes, line: Sequence[str]) -> str:

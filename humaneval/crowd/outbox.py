@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import ColumnElement, Engine, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.pseudonyms import without_ids
 from humaneval.errors import PlatformError
-from humaneval.store.engine import writing
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
 
@@ -197,6 +198,9 @@ def perform_each(
             try:
                 made.append(call(intent))
             except PlatformError as error:
+                with reading(engine) as session:
+                    error.message = without_ids(session, error.message)
+                error.args = (error.message,)
                 failure = error
                 break
         with writing(engine) as session:

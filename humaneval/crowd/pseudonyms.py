@@ -4,12 +4,14 @@ guess whose it is."""
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
 
 
@@ -42,7 +44,7 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     known = session.scalar(query)
     if known is not None:
         return known
-    key = stored_secret(session, "pseudonym key")
+    key = stored_secret(session, PSEUDONYM_KEY)
     try:
         with session.begin_nested():
             worker = WorkerRow(pseudonym=pseudonym(key, endpoint, external_id))
@@ -52,6 +54,19 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     except IntegrityError:
         pass  # another program added the same worker at this moment
     return session.scalars(query).one()
+
+
+def without_ids(session: Session, text: str) -> str:
+    """A platform's words with the pseudonym in place of each worker's id: they are printed and logged."""
+    words = {word.strip(".") for word in re.findall(r"[\w.@+~-]+", text)}
+    named = session.execute(
+        select(WorkerIdentityRow.external_id, WorkerRow.pseudonym)
+        .join(WorkerRow, WorkerRow.id == WorkerIdentityRow.worker_id)
+        .where(WorkerIdentityRow.external_id.in_(words))
+    ).all()
+    for external_id, name in sorted(named, key=lambda row: -len(row.external_id)):
+        text = text.replace(external_id, name)
+    return text
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:

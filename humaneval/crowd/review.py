@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session, joinedload
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
 from humaneval.store.engine import writing
+from humaneval.store.published import names_of
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
-from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
@@ -57,6 +58,7 @@ def review_work(study: Study, endpoint: str) -> list[Reviewed]:
             .order_by(AssignmentRow.id)
         ).all()
         decide_exclusions(session, study, endpoint)
+        names = names_of(session, session.get_one(StudyRow, study.id))
         reviewed = []
         for assignment in work:
             seconds = session.scalars(
@@ -65,7 +67,7 @@ def review_work(study: Study, endpoint: str) -> list[Reviewed]:
             timed = [each for each in seconds if each is not None]
             reviewed.append(
                 Reviewed(
-                    assignment.external_id,
+                    names.shown(endpoint, assignment.external_id),
                     assignment.worker.pseudonym,
                     assignment.state,
                     len(seconds),

@@ -21,7 +21,8 @@ from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, work
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.published import names_of
+from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import Study
 from humaneval.text import command
 
@@ -33,6 +34,8 @@ class WorkerSummary(NamedTuple):
     """One worker of a study."""
 
     worker: str
+    exported_as: str
+    """The name of this worker in the study's exports, report and archive."""
     forms: int
     """Forms done, whatever was decided since. Forms only opened, returned or expired do not count."""
     allowed: int
@@ -52,6 +55,7 @@ class WorkerSummary(NamedTuple):
 def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
     """Every worker who has opened a form of the study at this endpoint, in the order of their arrival."""
     with reading(study.engine) as session:
+        names = names_of(session, session.get_one(StudyRow, study.id))
         people = session.execute(
             select(WorkerRow.id, WorkerRow.pseudonym)
             .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
@@ -71,6 +75,7 @@ def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
             found.append(
                 WorkerSummary(
                     worker=pseudonym,
+                    exported_as=names.worker(pseudonym),
                     forms=len(forms),
                     allowed=forms_allowed(session, study, endpoint, worker_id),
                     approved=sum(form.state == "approved" for form in forms),
@@ -101,6 +106,8 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
     if _PSEUDONYM.fullmatch(who.lower()):
         who = who.lower()
         rows = session.execute(query.where(WorkerRow.pseudonym == who)).all()
+        if not rows:
+            rows = session.execute(query.where(WorkerRow.pseudonym == _exported(session, who))).all()
     else:
         rows = session.execute(query.where(WorkerIdentityRow.external_id == who)).all()
         if not any(row.endpoint == endpoint for row in rows):
@@ -121,6 +128,21 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
         f"no worker {who!r} is known at {endpoint}",
         f"`{command('worker', 'list', 'STUDY')}` lists a study's workers.",
     )
+
+
+def _exported(session: Session, who: str) -> str:
+    """The pseudonym of the worker whom a study's exports name so; empty if there is none."""
+    for study in session.scalars(select(StudyRow)).all():
+        names = names_of(session, study)
+        took_part = (
+            select(WorkerRow.pseudonym)
+            .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
+            .where(AssignmentRow.study_id == study.id)
+        )
+        for pseudonym in session.scalars(took_part.distinct()):
+            if names.worker(pseudonym) == who:
+                return pseudonym
+    return ""
 
 
 class Turned(NamedTuple):

@@ -17,7 +17,7 @@ from humaneval.foreign.remarks import with_remarks, with_row_passages
 from humaneval.foreign.sheet import Options, Sheet, at
 from humaneval.foreign.times import duration, moment, zone
 from humaneval.scoring.judgments import NO, REQUIRED, YES
-from humaneval.text import Answerers, counted, listed
+from humaneval.text import Answerers, counted, is_path, listed
 
 ENDPOINT = "imported"
 """The endpoint of every imported response, so that it cannot be taken for one of ours."""
@@ -231,6 +231,9 @@ def _dropped(sheet: Sheet, frame: pd.DataFrame, rows: pd.Series[bool], cause: st
 
 def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.DataFrame, Sheet]:
     """Times in UTC, seconds as numbers, tests as booleans. Other cells become empty and are counted."""
+    for generator, line in zip(frame["generator"], frame["line"], strict=True):
+        if generator is not None and is_path(str(generator)):
+            raise InputError(f"line {line}: {generator!r} is a path, and cannot be the name of a generator")
     here = zone(options.time_zone or sheet.time_zone or None)
 
     def whole(text: str) -> int | None:

@@ -25,6 +25,7 @@ from humaneval.domain import (
     Provenance,
     Story,
     depends_on_batch,
+    refuse_name,
     verdict_on,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
@@ -59,17 +60,23 @@ def kinds() -> list[Kind]:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """The generators that `request` describes: nearly always one."""
+    """The generators that `request` describes: nearly always one. Raises UsageError for a name that none can
+    have."""
+    if request.name:
+        refuse_name(request.name)
     point = _entry_point(request.kind)
     try:
         builder: Callable[[GeneratorRequest], Sequence[Generator]] = point.load()
-        return builder(request)
+        made = builder(request)
     except ModuleNotFoundError as error:
         ours = point.module.partition(".")[0] == "generators"
         package = "'humaneval-toolkit[models]'" if ours else (error.name or "").partition(".")[0]
         raise PrerequisiteError(
             f"generator {request.kind!r} needs the package {error.name}", f"pip install {package}"
         ) from None
+    for generator in made:
+        refuse_name(generator.name)
+    return made
 
 
 def _entry_point(kind: str) -> EntryPoint:
@@ -362,8 +369,7 @@ def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
     """The ids of the generator's and the run's row, made if new. A name has a single configuration."""
-    if not name.strip() or name != name.strip() or "," in name or not name.isprintable():
-        raise UsageError(f"{name!r} cannot be a generator's name", "Use letters, digits and hyphens.")
+    refuse_name(name)
     wanted = configuration_hash(provenance)
     generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
     if generator is None:

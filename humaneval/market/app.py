@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from humaneval.market.operations import Market
 from humaneval.market.pages import frames as frame_pages
 from humaneval.market.pages import requesters, worker_site
 from humaneval.market.pages.frames import APART
+from humaneval.market.pages.hosts import answer_only
 from humaneval.market.pages.sent import MOST_FIELDS
 from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
 from humaneval.market.protocol.addresses import check_frames, check_site, origin_of
@@ -45,6 +45,7 @@ _WORDS = {
     404: "There is no page at this address. Check that you copied all of it.",
     405: "This address cannot be opened by itself. Start from the list of HITs.",
     413: TOO_LARGE,
+    421: "This marketplace does not answer to the name in the address.",
     500: (
         "Something went wrong in the marketplace. What you sent before is still stored. Go back and try"
         " again."
@@ -64,6 +65,7 @@ def create_market_app(
     invited: bool = False,
     balance: Decimal | None = None,
     frames: FrameHost = NO_FRAMES,
+    host: str = "",
 ) -> Flask:
     """The application over an opened market.
 
@@ -76,6 +78,8 @@ def create_market_app(
         balance: What a new account opens with. Nothing is made before everything else was found right.
         frames: Where HTML that is part of a HIT has an origin of its own. If it is an address, this
             application answers there, too; if it is a port, `frames_of` it must be served at that port.
+        host: The name that it listens on. It answers there and at `public_url`, and to no name that another
+            site turned to this machine.
     """
     check_site(public_url)
     if frames.url:
@@ -91,9 +95,10 @@ def create_market_app(
     app.register_blueprint(health_blueprint(market))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
-    app.add_url_rule("/health", "health", partial(_health, market))
     beside = _application(site, {APART: True})
     app.extensions[_BESIDE] = beside
+    for each in (app, beside):
+        answer_only(each, (public_url, frames.url, host), signed=keys is not None)
     if trouble is not None:
         _bring_about(app, market, trouble, seals, public_url)
         beside.wsgi_app = WithTrouble(beside.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
@@ -157,12 +162,6 @@ def _bring_about(app: Flask, market: Market, trouble: TroubleSource, seals: Seal
     if isinstance(trouble, Faults):
         app.config[TOKEN] = seals.admin_token
         app.register_blueprint(admin_blueprint(trouble, seals.admin_token))
-
-
-def _health(market: Market) -> Response:
-    """For monitoring: 200 while the database can be written, otherwise what `_busy` says."""
-    with market.writing():
-        return Response("ok\n", mimetype="text/plain")
 
 
 def _refused(error: HTTPException) -> Response:

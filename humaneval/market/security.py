@@ -34,6 +34,8 @@ class Pass(NamedTuple):
 
     worker_id: str
     links_revoked: int
+    signed_out: int = -1
+    """How often the worker had signed out; -1 in a link, which no sign-out ends."""
 
 
 class Seals:
@@ -54,11 +56,11 @@ class Seals:
 
     def link_token(self, bearer: Pass) -> str:
         """The end of a worker's own link. It is valid until it is revoked."""
-        return str(self._link.dumps(bearer))
+        return str(self._link.dumps(bearer[:2]))
 
     def pass_of_link(self, token: str) -> Pass | None:
         """What the link with this end says; None if it is not valid."""
-        return _pass(_opened(self._link, token))
+        return _pass(_opened(self._link, token), 2)
 
     def invitation(self) -> str:
         """The token with which people may register at a marketplace for invited workers."""
@@ -74,7 +76,7 @@ class Seals:
 
     def pass_of(self, request: Request) -> Pass | None:
         """What the request's cookie says; None without a valid one."""
-        return _pass(_unsealed(self._cookie, request.cookies.get(self.cookie_name, "")))
+        return _pass(_unsealed(self._cookie, request.cookies.get(self.cookie_name, "")), 3)
 
     def form_is_from(self, request: Request, worker_id: str) -> bool:
         """Whether the posted form was on a page that this worker was shown."""
@@ -95,8 +97,8 @@ def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> Any:
         return None
 
 
-def _pass(value: Any) -> Pass | None:
-    return Pass(*value) if isinstance(value, list) and len(value) == len(Pass._fields) else None
+def _pass(value: Any, parts: int) -> Pass | None:
+    return Pass(*value) if isinstance(value, list) and len(value) == parts else None
 
 
 def comes_from_elsewhere(request: Request, public_origin: str) -> bool:

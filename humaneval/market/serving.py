@@ -74,6 +74,7 @@ class MarketServer:
                 invited=invited,
                 balance=balance,
                 frames=frames,
+                host=host,
             )
         except BaseException:
             for each in self._sockets:

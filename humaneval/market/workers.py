@@ -61,12 +61,17 @@ def find_bearer(work: Transaction, bearer: Pass | None) -> Worker | None:
     if bearer is None:
         return None
     worker = work.session.scalar(select(Worker).where(Worker.id == bearer.worker_id))
-    return worker if worker is not None and pass_for(worker) == bearer else None
+    return worker if worker is not None and bearer in (pass_for(worker), signed_in_pass(worker)) else None
 
 
 def pass_for(worker: Worker) -> Pass:
-    """What this worker's link and cookie say now."""
+    """What this worker's link says now."""
     return Pass(worker.id, worker.links_revoked)
+
+
+def signed_in_pass(worker: Worker) -> Pass:
+    """What the cookie of this worker says now."""
+    return Pass(worker.id, worker.links_revoked, worker.signed_out)
 
 
 def _plain(name: str) -> str:

@@ -26,7 +26,8 @@ from humaneval.report.infill_release import write_release
 from humaneval.report.methods import methods_paragraph
 from humaneval.scoring.response_table import read_responses, write_responses
 from humaneval.store.engine import reading
-from humaneval.store.queries import forms_set_aside, response_lines
+from humaneval.store.published import published_lines, to_the_second
+from humaneval.store.queries import forms_set_aside
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
@@ -73,7 +74,7 @@ def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
     sheet = datasheet(known)
     with reading(study.engine) as session, TemporaryDirectory() as folder:
         row = session.get_one(StudyRow, study.id)
-        frame = pd.DataFrame(response_lines(session, row))
+        frame = pd.DataFrame(published_lines(session, row))
         write_responses(frame, Path(folder) / RESPONSES)
         about = _about(session, row, frame, tests)
         files = {
@@ -174,15 +175,17 @@ def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) 
         "settings_hash": study.settings_hash,
         "design_hash": study.design_hash,
         "seed": study.seed,
-        "created_at": study.created_at.isoformat(),
-        "published_at": study.published_at.isoformat() if study.published_at else None,
+        "created_at": to_the_second(study.created_at),
+        "published_at": to_the_second(study.published_at),
         "pilot": study.is_test,
         "simulated": programs > 0,
         "annotators": Answerers(programs, frame["worker"].nunique() - programs)._asdict(),
         "tests": tests,
         "responses": len(frame),
         "forms_set_aside": forms_set_aside(session, study),
-        "design_additions": [each.to_json() for each in stored_additions(session, study.id)],
+        "design_additions": [
+            {**each.to_json(), "at": to_the_second(each.at)} for each in stored_additions(session, study.id)
+        ],
     }
 
 

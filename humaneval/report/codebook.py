@@ -26,26 +26,21 @@ class _Meaning(NamedTuple):
     text: str
 
 
-def codebook(counts: Counts, study: str, *, stories: bool, excel: bool) -> str:
+def codebook(counts: Counts, study: str, *, stories: bool) -> str:
     """The codebook in Markdown; `study` is empty if the folder holds the infills of every study."""
     parts = [
-        *_introduction(counts, study, excel),
+        *_introduction(counts, study),
         *_infills(),
         *_passages(stories),
         *(_with_stories() if stories else _without_stories()),
         *_runs(),
-        *(() if excel else _use()),
+        *_use(),
     ]
     return "\n".join(parts)
 
 
-def _introduction(counts: Counts, study: str, excel: bool) -> list[str]:
+def _introduction(counts: Counts, study: str) -> list[str]:
     whose = f"of the study {study}" if study else "of every study"
-    guarded = (
-        " A byte order mark, and apostrophes before text that a spreadsheet would run as a formula, make them"
-        " safe"
-        " to open there."
-    )
     return [
         "# Codebook",
         "",
@@ -56,7 +51,8 @@ def _introduction(counts: Counts, study: str, excel: bool) -> list[str]:
         ),
         "",
         "The CSV files are UTF-8, quoted as in RFC 4180, with one header line and line feeds at the ends of"
-        " lines." + (guarded if excel else ""),
+        " lines. Text that a spreadsheet would run as a formula (= + - @, a tab or a carriage return at its"
+        " start) has an apostrophe before it; `humaneval` takes it away when it reads the files.",
         "",
     ]
 

@@ -35,6 +35,7 @@ from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay, hourly_pay
 from humaneval.store.engine import reading
+from humaneval.store.published import published_lines
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (
     SENTENCE_COLUMNS,
@@ -70,14 +71,14 @@ def study_report(
     settings = study.settings
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        lines = response_lines(session, row)
+        lines, forms = published_lines(session, row), response_lines(session, row)
         return ReportData(
             title=title or study.name,
             table=table,
             analysis=analysis,
             plan=(plan_of(settings, stories=stories_of(study), rows=len(row.rows)) if analysis else None),
             cues=cues_of(study) if analysis else (),
-            hourly=_hourly(session, row, settings, lines) if analysis else None,
+            hourly=_hourly(session, row, settings, forms) if analysis else None,
             summary=summary,
             simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
             platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),
@@ -87,7 +88,7 @@ def study_report(
             ),
             design=_design(session, row, settings),
             examples=_examples(session, row, settings),
-            money=_money(session, row, settings, lines),
+            money=_money(session, row, settings, forms),
             story_titles=_titles(session, row) if analysis else {},
             repeat=_repeat(session, row, lines),
         )

@@ -19,6 +19,7 @@ from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import DesignError, InputError
 from humaneval.report.codebook import SENTENCES, Counts, codebook
 from humaneval.store.engine import reading
+from humaneval.store.published import to_the_second
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.study.stored import Study
 
@@ -56,15 +57,15 @@ def write_release(
     if not (counts.infills or counts.passages):
         raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
     files = {
-        "infills.csv": csv_bytes(csv_text(INFILLS, release.infills, excel=excel), excel=excel),
+        "infills.csv": csv_bytes(csv_text(INFILLS, release.infills), excel=excel),
         "passages.csv": csv_bytes(
-            csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages, excel=excel), excel=excel
+            csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages), excel=excel
         ),
         "runs.json": (json.dumps(release.runs, ensure_ascii=False, indent=2) + "\n").encode(),
-        "codebook.md": codebook(counts, study.name if study else "", stories=stories, excel=excel).encode(),
+        "codebook.md": codebook(counts, study.name if study else "", stories=stories).encode(),
     }
     if stories:
-        files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories, excel=excel), excel=excel)
+        files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories), excel=excel)
     _write(folder, files)
     return counts
 
@@ -112,7 +113,7 @@ def _collect(engine: Engine, study: int | None, stories: bool) -> _Release:
                 "batch": run.batch,
                 "versions": run.versions,
                 "hash": run.hash,
-                "started": run.created_at.isoformat(),
+                "started": to_the_second(run.created_at),
             }
             for name, kind, run in runs
             if run.id in shown or (kind == "human" and name in names)

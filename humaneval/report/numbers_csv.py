@@ -37,14 +37,14 @@ def csv_files(data: ReportData) -> Mapping[str, str]:
                 ]
                 for row in table.rows
             ]
-            files[f"{table.key}.csv"] = csv_text(names, rows, excel=True)
+            files[f"{table.key}.csv"] = csv_text(names, rows)
             book += [
                 (f"{table.key}.csv", name, one_line(head), unit, type_of(row[place] for row in rows))
                 for place, (name, head, unit) in enumerate(
                     (name, column.head, column.unit) for column in table.columns for name in _names(column)
                 )
             ]
-    files["codebook.csv"] = csv_text(("file", "column", "meaning", "unit", "type"), book, excel=True)
+    files["codebook.csv"] = csv_text(("file", "column", "meaning", "unit", "type"), book)
     return files
 
 
@@ -55,9 +55,8 @@ def r_files(frame: pd.DataFrame, analysis: Analysis) -> Mapping[str, str]:
     values = rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
     book = [(name, column.meaning, column.type) for name, column in COLUMNS.items()]
     return {
-        # Not guarded as the others are: an apostrophe before -base would be part of the name in R.
         "responses_r.csv": csv_text(list(rows.columns), values),
-        "responses_r_codebook.csv": csv_text(("column", "meaning", "type"), book, excel=True),
+        "responses_r_codebook.csv": csv_text(("column", "meaning", "type"), book),
         "model.R": script(analysis.seed),
     }
 

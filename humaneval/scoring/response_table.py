@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from humaneval.csv_text import csv_bytes, csv_text
+from humaneval.csv_text import csv_bytes, csv_text, unguarded
 from humaneval.domain import SENTENCES
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
@@ -82,9 +82,8 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
 
     UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out;
     missing values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With
-    `excel` a CSV or TSV starts with a byte order mark, and text that a spreadsheet would run as a formula (=
-    + - @ at its start, or a tab or line end before that) gets an apostrophe before it: for looking at, not
-    for reading back.
+    `excel` a CSV or TSV starts with a byte order mark. Text that a spreadsheet would run as a formula gets an
+    apostrophe before it, which `read_responses` takes away.
 
     Raises InputError for another ending, missing columns, or a path that cannot be written.
     """
@@ -109,7 +108,7 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
             json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows
         )
     elif ending in (".csv", ".tsv"):
-        text = csv_text(names, rows, "\t" if ending == ".tsv" else ",", excel=excel)
+        text = csv_text(names, rows, "\t" if ending == ".tsv" else ",")
     else:
         raise InputError(f"{path}: the name of a table of responses must end in .csv, .tsv or .jsonl")
     return csv_bytes(text, excel=excel and ending not in JSON_LINES)
@@ -138,7 +137,7 @@ def _cell_records(text: str, path: Path) -> Iterator[_Record]:
                 continue
             if len(cells) < len(names) or any(cell.strip() for cell in cells[len(names) :]):
                 raise InputError(f"{path}, line {line}: {len(cells)} cells, but the header has {len(names)}")
-            yield _Record(line, dict(zip(names, cells, strict=False)))
+            yield _Record(line, dict(zip(names, map(unguarded, cells), strict=False)))
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from None
 
@@ -242,7 +241,7 @@ def _dtype(name: str, column: list[Any]) -> Any:
 
 
 def _column_name(name: str) -> str:
-    stripped = name.strip()
+    stripped = unguarded(name).strip()
     return stripped.lower() if stripped.lower() in COLUMNS else stripped
 
 

@@ -1,5 +1,6 @@
 """Opens databases, SQLite by file or PostgreSQL by URL, and sessions that read or write.
 
+An SQLite file that cannot be written is opened to be read. A new one belongs to its owner alone.
 SQLite runs in WAL mode with `synchronous=FULL` (NORMAL can lose acknowledged commits in a power cut) and with
 foreign keys on. Writers begin with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at
 once with "database is locked", whatever the busy timeout.
@@ -11,23 +12,31 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from humaneval.errors import PrerequisiteError, StoreError
+from humaneval.store.files import is_writable, make_private, read_only_address, why_not_written
 from humaneval.text import command
 
 BUSY_SECONDS = 30
 
 
-def open_engine(url: str, *, pool: bool = True) -> Engine:
-    """An engine for `url`, without a connection yet. `pool=False` closes each connection after use."""
+def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "") -> Engine:
+    """An engine for `url`, without a connection yet. `pool=False` closes each connection after use.
+
+    The first connection makes a file that is not there, unless `make` is false: then it is an error.
+    `hint` is what to do if the database cannot be used; by default, to check --database.
+    """
     options: dict[str, Any] = {} if pool else {"poolclass": NullPool}
+    options["hide_parameters"] = True  # they hold answers, keys and workers' ids, and errors are logged
+    options["execution_options"] = {"hint": hint}
     if url.startswith("sqlite"):
         folder = Path(url.removeprefix("sqlite:///")).parent
         if not folder.is_dir():
@@ -38,6 +47,7 @@ def open_engine(url: str, *, pool: bool = True) -> Engine:
         engine = create_engine(
             url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options
         )
+        event.listen(engine, "do_connect", partial(_connect_sqlite, make))
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -49,13 +59,29 @@ def open_engine(url: str, *, pool: bool = True) -> Engine:
         ) from None
 
 
+def _connect_sqlite(
+    make: bool, _dialect: object, _record: object, arguments: list[Any], options: dict[str, Any]
+) -> sqlite3.Connection | None:
+    """Connect to an SQLite file: made private if it is missing, read only if it cannot be written."""
+    if options.get("uri") or arguments[0] == ":memory:":
+        return None  # as SQLAlchemy does it
+    path = Path(arguments[0])
+    if make:
+        make_private(path)
+    writable = is_writable(path) or not path.exists()
+    address = f"{path.absolute().as_uri()}?mode=rw" if writable else read_only_address(path)
+    connection: sqlite3.Connection = sqlite3.connect(address, uri=True, **options)
+    return connection
+
+
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = (
         None  # _begin_sqlite sends BEGIN; the attribute `autocommit` needs Python 3.12
     )
     for pragma in (f"busy_timeout={BUSY_SECONDS * 1000}", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
-    _use_wal(connection)
+    if is_writable(Path(connection.execute("PRAGMA database_list").fetchone()[2])):
+        _use_wal(connection)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -109,26 +135,51 @@ def writing_alone(engine: Engine, what: str) -> Iterator[Session]:
 
 @contextmanager
 def store_errors(engine: Engine) -> Iterator[None]:
-    """Turn the driver's errors about a busy, missing or damaged database into a StoreError."""
+    """Turn the driver's errors about a busy, missing, full or damaged database into a StoreError."""
     try:
         yield
     except DatabaseError as error:
         # sqlite3 has no class for damage. A broken constraint or a wrong statement is a bug, nothing else.
-        if type(error) not in (OperationalError, DatabaseError):
+        told = _told(engine, error)
+        if told is None:
             raise
-        reason = str(error.orig).strip().splitlines()[0]
-        where = engine.url.render_as_string(hide_password=True)
-        if "locked" in reason:
-            raise StoreError(
-                f"the database {where} was busy for {BUSY_SECONDS} s",
-                "Another program is using it. Try again.",
-            ) from error
-        if "full" in reason or "No space left" in reason:
-            raise StoreError(
-                f"the database {where} cannot be written: {reason}",
-                "Free some space on its disk, and try again.",
-            ) from error
-        raise StoreError(
-            f"the database {where} cannot be used: {reason}",
-            f"Check --database; `{command('config', 'show')}` says where the current value comes from.",
-        ) from error
+        raise told from error
+
+
+def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
+    """What a person reads about an error of the driver; None for what is no trouble with the database."""
+    reason = str(error.orig).strip().splitlines()[0]
+    read_only = "read-only transaction" in reason or "readonly database" in reason
+    if type(error) not in (OperationalError, DatabaseError) and not (
+        read_only and isinstance(error, InternalError)
+    ):
+        return None
+    where = engine.url.render_as_string(hide_password=True)
+    if "locked" in reason:
+        return StoreError(
+            f"the database {where} was busy for {BUSY_SECONDS} s", "Another program is using it. Try again."
+        )
+    if engine.dialect.name == "sqlite":
+        path = Path(str(engine.url.database))
+        if not path.exists():
+            return StoreError(
+                f"there is no database {path}",
+                f"Name yours with --database, or make one with `{command('stories', 'import', 'FILE')}`.",
+            )
+        if read_only or "unable to open" in reason or "disk I/O" in reason:
+            reason = why_not_written(path) or reason
+    if "full" in reason or "No space left" in reason:
+        return StoreError(
+            f"the database {where} cannot be written: {reason}",
+            "Free some space on its disk, and try again.",
+        )
+    if read_only or "can only be read" in reason or "may not write" in reason:
+        return StoreError(
+            f"the database {where} cannot be written: {reason}",
+            "This command writes to it. Work on a copy in a folder of your own, or ask for the permission.",
+        )
+    return StoreError(
+        f"the database {where} cannot be used: {reason}",
+        engine.get_execution_options().get("hint")
+        or f"Check --database; `{command('config', 'show')}` says where the current value comes from.",
+    )

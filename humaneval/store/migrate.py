@@ -5,7 +5,6 @@ Alembic is imported where it is used: it is slow to import, and a current databa
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
 from humaneval.store.engine import store_errors
+from humaneval.store.files import backup_name, make_private
 from humaneval.store.tables import METADATA
 from humaneval.store.types import now
 from humaneval.text import command
@@ -29,10 +29,21 @@ HEAD = "0003"
 
 
 def open_current(
-    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = METADATA
+    engine: Engine,
+    *,
+    versions: str = "versions",
+    head: str = HEAD,
+    metadata: MetaData = METADATA,
+    make: bool = True,
 ) -> None:
-    """Create the tables of an empty database. Raises StoreError for a database of another revision."""
+    """Create the tables of an empty database. Raises StoreError for a database of another revision, and with
+    `make=False` for an empty one."""
     found = known_revision(engine, versions=versions, head=head, metadata=metadata)
+    if found is None and not make:
+        raise StoreError(
+            f"{_name(engine)} holds no data of this toolkit",
+            f"Name yours with --database, or begin with `{command('stories', 'import', 'FILE')}`.",
+        )
     if found is None:
         try:
             upgrade(engine, versions=versions, metadata=metadata)
@@ -40,9 +51,14 @@ def open_current(
             if revision(engine) != head:  # otherwise another program has made the tables in the meantime
                 raise
     elif found != head:
+        upgrade_it = (
+            command("market", "upgrade", "--database", engine.url.database)
+            if _is_markets(head)
+            else command("db", "upgrade")
+        )
         raise StoreError(
             f"{_name(engine)} has the older revision {found}; this version needs {head}",
-            f"Run `{command('db', 'upgrade')}`: it makes a backup, then upgrades the database.",
+            f"Run `{upgrade_it}`: it makes a backup, then upgrades the database.",
         )
 
 
@@ -129,16 +145,19 @@ def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = METADATA) ->
 
 
 def backup(engine: Engine, target: Path | None = None) -> Path:
-    """Copy an SQLite database to `target` while it is in use. Returns the path of the copy.
+    """Copy an SQLite database to `target` while it is in use. Returns the path of the copy, which only its
+    owner may read.
 
     Raises UsageError for other databases, and for a target that exists or has no folder. Raises StoreError if
     the copy fails; then nothing of it is left.
     """
     if engine.dialect.name != "sqlite":
-        raise UsageError("`db backup` copies only SQLite files", "Use pg_dump for PostgreSQL.")
+        raise UsageError(
+            "`db backup` copies only SQLite files", "For PostgreSQL: pg_dump --no-owner --file copy.sql URL"
+        )
     source = Path(str(engine.url.database))
     if target is None:
-        target = source.with_name(f"{source.stem}-{now():%Y%m%dT%H%M%S}.backup{source.suffix}")
+        target = backup_name(source, f"{now():%Y%m%dT%H%M%S}")
     if not target.parent.is_dir():
         raise UsageError(
             f"the folder {target.parent} for the copy does not exist", "Create it, or choose another."
@@ -148,10 +167,9 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     part = target.with_name(target.name + ".part")
     try:
         part.unlink(missing_ok=True)
-        part.touch(mode=0o600)
+        make_private(part)
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
             live.backup(copy)
-        shutil.copymode(source, part)  # the copy has the same permissions as the database
         part.rename(target)
     except (sqlite3.Error, OSError) as error:
         with suppress(OSError):

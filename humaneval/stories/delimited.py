@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from humaneval.csv_file import blank_lines
+from humaneval.csv_text import unguarded
 from humaneval.errors import InputError
 from humaneval.stories.fields import record_of
 from humaneval.stories.headings import Columns, known_names, of_responses, resolve
@@ -78,7 +79,7 @@ def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] 
         if trouble:
             records.append(Record(line, trouble=trouble))
             continue
-        fields = {field: row[at] for field, at in cells.items()}
+        fields = {field: unguarded(row[at]) for field, at in cells.items()}
         record = record_of(line, fields, columns.shape, from_zero=from_zero)
         if surplus and any(row[at].strip() for at in surplus):
             record.trouble = record.trouble or "a sixth sentence"

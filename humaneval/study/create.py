@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.rows import Cell, Design, make_design
-from humaneval.domain import Role
+from humaneval.domain import Role, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.infills.generate import story_value
@@ -76,6 +76,8 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
             f"{name!r} cannot be the name of a study",
             "Use letters, digits, hyphens and dots: files are named after it.",
         )
+    for generator in study.design.generators:
+        refuse_name(generator)
     if name in study.participants.exclude_studies:
         raise UsageError(
             f"study {name!r} names itself in participants.exclude_studies",

@@ -78,6 +78,16 @@ def unshowable(text: str) -> str:
     return ""
 
 
+def is_path(name: str) -> bool:
+    """Whether a name would lead out of a folder if it named a file, as `../x` does. A name with one slash, as
+    models have, does not.
+
+    >>> is_path("../../x"), is_path("/x"), is_path("C:\\\\x"), is_path("ai2/olmo-1b"), is_path("v1..2")
+    (True, True, True, False, False)
+    """
+    return "\\" in name or name[:1] in ("/", "~") or any(part in ("", ".", "..") for part in name.split("/"))
+
+
 def mojibake(text: str) -> str | None:
     """Why `text` seems damaged by a wrong encoding, or None. Pass the text before `normalise`.
 

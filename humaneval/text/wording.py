@@ -94,6 +94,18 @@ def listed(values: Sequence[object], most: int = 5) -> str:
     return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
 
 
+def quoted(text: object, most: int = 200) -> str:
+    """What a server says about a fault, fit to be printed: on one line, without control characters, and at
+    most `most` characters long.
+
+    >>> quoted("no\\x1b[31m such\\n  model"), quoted("x" * 300, most=4)
+    ('no[31m such model', 'xxx…')
+    """
+    seen = "".join(one if one.isprintable() else " " * one.isspace() for one in str(text))
+    line = " ".join(seen.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
 def use_global_options(*words: str) -> None:
     """Set the options that stand before the verb, such as `--database URL`: `command` repeats them."""
     _GLOBAL_OPTIONS[:] = words

@@ -20,6 +20,7 @@ from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.web import hit_forms, link_forms, security
 from humaneval.web.forms import Context
+from humaneval.web.hosts import answer_only
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS = 8
@@ -27,11 +28,16 @@ CONNECTIONS = 500
 
 
 def create_app(
-    settings: Settings, engine: Engine, answered: Callable[[str, str], None] = lambda endpoint, study: None
+    settings: Settings,
+    engine: Engine,
+    answered: Callable[[str, str], None] = lambda endpoint, study: None,
+    *,
+    host: str = "",
 ) -> Flask:
     """The application, for a database of the current revision.
 
-    `answered` is called with endpoint and study as soon as a worker's answers are stored. It must be quick.
+    `host` is the address that it listens on, if that is not the settings' own. `answered` is called with
+    endpoint and study as soon as a worker's answers are stored. It must be quick.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -47,6 +53,7 @@ def create_app(
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
+    answer_only(app, (settings.public_url, host or settings.host))
     security.install(app)
     return app
 

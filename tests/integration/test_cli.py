@@ -198,10 +198,10 @@ for target, _ in main.VERBS.values():
 
 
 def test_the_exit_codes_are_0_done_1_error_2_usage_3_in_part(
-    command: Command, monkeypatch: pytest.MonkeyPatch
+    command: Command, sqlite_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert command("--version") == Said(0, f"humaneval, version {__version__}\n", "")
-    assert command("db", "check").code == 1
+    assert command("--database", "nowhere.db", "db", "check").code == 1
     assert command("study", "show", "nobody").code == 2
     assert command("no-such-verb").code == 2
     assert command("stories", "list", "--first", "none").code == 2
@@ -231,12 +231,12 @@ def test_the_exit_codes_are_0_done_1_error_2_usage_3_in_part(
         ("score nobody", 2),
         ("--database /nowhere/at/all.db stories list", 1),
         ("--database mysql://host/db stories list", 2),
-        ("db backup", 1),
+        ("--database nowhere.db db backup", 1),
         ("init --out nowhere", 2),
     ],
 )
 def test_an_error_is_one_line_and_a_hint_on_stderr_and_nothing_on_stdout(
-    command: Command, line: str, code: int
+    command: Command, sqlite_database: str, line: str, code: int
 ) -> None:
     said = command(*line.split())
     assert said.code == code
@@ -409,7 +409,7 @@ def test_a_fault_of_the_code_is_a_document_too_and_keeps_its_traceback(
     assert json.loads(capsys.readouterr().out)["error"]["message"] == "never"
 
 
-def test_a_program_of_its_own_prints_the_document_too() -> None:
+def test_a_program_of_its_own_prints_the_document_too(sqlite_database: str) -> None:
     done = program("study", "show", "nobody", "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["kind"] == "UsageError"

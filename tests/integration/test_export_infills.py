@@ -137,10 +137,15 @@ def test_C62_texts_come_back_as_they_were_and_with_excel_none_is_a_formula(comma
     )
     command("export", "--infills", "--out", "plain")
     command("export", "--infills", "--out", "excel", "--excel")
-    assert table(Path("plain/infills.csv"))[0]["text"] == text
+    assert table(Path("plain/infills.csv"))[0]["text"] == f"'{text}"
     content = Path("excel/infills.csv").read_bytes()
     assert content.startswith(b"\xef\xbb\xbf")
     assert "'=HYPERLINK" in content.decode("utf-8-sig")
+    command("generators", "forget", "g")
+    replay = ("generate", "--generator", "replay", "--positions", "2")
+    assert command(*replay, "--checkpoint", "excel/infills.csv").code == 0
+    command("export", "--infills", "--out", "again")
+    assert table(Path("again/infills.csv"))[0]["text"] == f"'{text}"
 
 
 def test_what_is_there_already_is_never_touched(command: Command, study: str) -> None:
@@ -171,7 +176,7 @@ def test_what_is_there_already_is_never_touched(command: Command, study: str) ->
     ],
 )
 def test_what_cannot_be_exported_is_said(
-    command: Command, arguments: list[str], code: int, words: str
+    command: Command, sqlite_database: str, arguments: list[str], code: int, words: str
 ) -> None:
     said = command(*arguments)
     assert said.code == code

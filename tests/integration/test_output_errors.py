@@ -89,7 +89,7 @@ def test_X56_a_pipe_that_nobody_reads_is_exit_code_1_without_a_complaint(
 
 
 @needs_full
-def test_X56_a_full_stderr_keeps_the_exit_code() -> None:
+def test_X56_a_full_stderr_keeps_the_exit_code(sqlite_database: str) -> None:
     with FULL.open("w") as full:
         done = run("study", "show", "nobody", stdout=subprocess.DEVNULL, stderr=full.fileno())
         assert done.returncode == 2

@@ -210,7 +210,7 @@ def test_c62_the_copy_for_spreadsheets_has_a_mark_and_runs_no_formula(tmp_path: 
     assert data.startswith(b"\xef\xbb\xbfworker,")
     frame = read_responses_raw(data)
     assert frame["worker"] == ["'=HYPERLINK(1)", "'@sum"]
-    assert frame["extra"] == ["'+1", "'\t-2"]
+    assert frame["extra"] == ["+1", "'\t-2"]
     assert frame["seconds"] == ["-0.5", "1.0"]
     write_responses(whole(worker=text), tmp_path / "t.jsonl", excel=True)
     assert read_responses(tmp_path / "t.jsonl")["worker"].tolist() == text

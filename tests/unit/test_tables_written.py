@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from humaneval.csv_text import csv_text
+from humaneval.csv_text import csv_text, guarded, unguarded
 from humaneval.report.numbers_csv import r_files
 from humaneval.scoring.analysis.analyse import analyse
-from humaneval.scoring.response_table import COLUMNS, read_responses, table_bytes, write_responses
+from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
 from tests.conftest import ROOT, lacking
 
 IDS = [
@@ -77,7 +77,7 @@ def test_X08_text_stands_in_quotes_and_numbers_and_missing_values_do_not(separat
     rows = list(
         csv.reader(io.StringIO(csv_text(["id"], [[one] for one in IDS], separator)), delimiter=separator)
     )
-    assert [row[0] for row in rows[1:]] == IDS
+    assert [unguarded(row[0]) for row in rows[1:]] == IDS
     assert csv_text(["a"], [[None], ["x"]]) == 'a\n""\n"x"\n'
 
 
@@ -100,7 +100,7 @@ def test_X08_our_readers_and_pandas_read_ids_as_they_were_written(tmp_path: Path
             keep_default_na=False,
         )
     for column in ("worker", "story", "generator", "note"):
-        assert again[column].tolist() == plain[column].tolist() == ids
+        assert again[column].tolist() == [unguarded(one) for one in plain[column]] == ids
     assert plain["choice"].tolist() == [2] * len(ids)
 
 
@@ -112,7 +112,7 @@ def test_X08_r_reads_ids_as_they_were_written(tmp_path: Path) -> None:
         'rows <- read.csv("t.csv", colClasses = c(id = "character"), na.strings = "", encoding = "UTF-8")\n'
         "writeLines(rows$id)\n",
     )
-    assert said == ids
+    assert [unguarded(one) for one in said] == ids
 
 
 def test_X08_generators_stories_and_workers_that_are_numbers_are_factors_in_the_model(tmp_path: Path) -> None:
@@ -142,13 +142,6 @@ def test_X08_generators_stories_and_workers_that_are_numbers_are_factors_in_the_
         assert any(re.fullmatch(r"among .*\s2\s*", line) for line in printed)  # two degrees of freedom
 
 
-def test_X08_a_generator_that_looks_like_a_formula_keeps_its_name_in_r(tmp_path: Path) -> None:
-    frame = numeric_generators().replace({"125": "-base"})
-    text = r_files(frame, analyse(frame))["responses_r.csv"]
-    assert set(pd.read_csv(io.StringIO(text))["generator"]) == {"-base", "355", "774"}
-    assert b'"-base"' in table_bytes(frame, tmp_path / "t.csv")
-
-
 def test_X08_the_documents_type_the_same_columns_in_pandas_and_in_r() -> None:
     page = (ROOT / "docs" / "responses.md").read_text(encoding="utf-8")
     pandas, r = (
@@ -161,3 +154,54 @@ def test_X08_the_documents_type_the_same_columns_in_pandas_and_in_r() -> None:
     )
     assert pandas == r
     assert {"worker", "story", "generator", "hit", "assignment"} <= set(r) <= set(COLUMNS)
+
+
+LIVE = [
+    "=1+2",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    " \n=1",
+    "＝1+2",
+    "＠x",
+    "- No, he said.",
+]
+"""What a spreadsheet would run, or take for a formula."""
+DEAD = ["-3", "+4", "-3.5", "1e5", "-1e-5", "+49 30 1234", "12 %", "", "he said", "a=b", "'tis", "'", "w0a1"]
+
+
+def test_text_that_begins_a_formula_is_guarded_in_every_csv_and_numbers_stay_numbers() -> None:
+    lines = csv_text(["=a"], [[one] for one in LIVE])
+    cells = [row[0] for row in csv.reader(io.StringIO(lines, newline=""))]
+    assert cells == [f"'{one}" for one in ["=a", *LIVE]]
+    assert [guarded(one) for one in DEAD] == DEAD
+    assert csv_text(["n"], [[-3], [-0.5]]) == "n\n-3\n-0.5\n"
+
+
+def test_a_guard_is_taken_away_again_whatever_stood_there() -> None:
+    apostrophes = [f"{quotes}{one}" for one in (*LIVE, *DEAD) for quotes in ("", "'", "''")]
+    for one in apostrophes:
+        assert unguarded(guarded(one)) == one
+
+
+def test_only_one_module_writes_csv() -> None:
+    """So that there is no second door without a guard."""
+    writers = [
+        str(file.relative_to(ROOT))
+        for room in ("humaneval", "generators")
+        for file in (ROOT / room).rglob("*.py")
+        if re.search(r"csv\.(Dict)?[wW]riter|to_csv\(", file.read_text(encoding="utf-8"))
+    ]
+    assert writers == []
+
+
+def test_X08_generators_whose_names_begin_a_formula_keep_them_in_the_model(tmp_path: Path) -> None:
+    frame = numeric_generators().replace({"generator": {"125": "-base", "355": "=ilm"}})
+    for name, content in r_files(frame, analyse(frame)).items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert "'=ilm" in (tmp_path / "responses_r.csv").read_text(encoding="utf-8")
+    script = (tmp_path / "model.R").read_text(encoding="utf-8").partition("model <-")[0]
+    said = in_r(tmp_path, script.replace("library(lme4)", "") + "writeLines(levels(responses$generator))\n")
+    assert {"-base", "=ilm", "774"} == set(said)

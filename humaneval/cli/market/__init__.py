@@ -8,7 +8,7 @@ from humaneval.cli.market.account import earnings, fund
 from humaneval.cli.market.invite import invite
 from humaneval.cli.market.run import run
 from humaneval.cli.market.serve import key, serve
-from humaneval.cli.market.upkeep import backup, events
+from humaneval.cli.market.upkeep import backup, events, upgrade
 
 
 @click.group()
@@ -19,5 +19,5 @@ def market() -> None:
     """
 
 
-for command in (serve, run, invite, key, fund, earnings, backup, events):
+for command in (serve, run, invite, key, fund, earnings, backup, upgrade, events):
     market.add_command(command)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from sqlalchemy import Engine
 
+from humaneval.cli.run import warn_if_open
 from humaneval.errors import StoreError
 from humaneval.fees import money
 from humaneval.market import open_market
@@ -38,6 +39,7 @@ database_option = click.option(
 def existing_market(database: str) -> Iterator[Engine]:
     """The marketplace in this file. Raises StoreError if there is no such file, and makes none."""
     refuse_missing(database)
+    warn_if_open(database)
     engine = open_market(database)
     try:
         yield engine

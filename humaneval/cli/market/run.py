@@ -7,7 +7,7 @@ import logging
 import click
 
 from humaneval.cli.market.options import database_option
-from humaneval.cli.run import say
+from humaneval.cli.run import say, warn_if_open
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.running.amazon.program import run_program
 
@@ -26,6 +26,7 @@ def run(command: tuple[str, ...], market: str | None, database: str) -> int:
     if market is not None:
         return run_program(command, market.rstrip("/"), _tell)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # what the program prints is there, too
+    warn_if_open(database)
     engine = open_market(database)
     try:
         with MarketServer(engine, mode=Mode.LOCAL) as server:

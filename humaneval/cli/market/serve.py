@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from humaneval.cli.market.options import Dollars, database_option
-from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.run import SEED, App, emit, json_option, say, warn_if_open, with_app
 from humaneval.errors import UsageError
 from humaneval.market import Faults, Keys, MarketServer, Mode, open_market
 from humaneval.market.faults.admin import TOKEN_HEADER
@@ -98,6 +98,7 @@ def serve(
         )
     keys = _keys(app, keys_file)
     trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
+    warn_if_open(database)
     engine = open_market(database)
     try:
         server = MarketServer(
@@ -136,6 +137,7 @@ def key(out: Path, as_json: bool) -> None:
 
 def _keys(app: App, file: Path | None) -> Keys | None:
     if file is not None:
+        warn_if_open(str(file))
         return read_file(file)
     return read_pairs(app.settings.market_keys) if app.settings.market_keys else None
 

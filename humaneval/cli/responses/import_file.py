@@ -36,6 +36,7 @@ from humaneval.foreign.responses import (
 )
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
+from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.tables import StudyRow
 from humaneval.text import counted
 
@@ -201,9 +202,9 @@ def _confirm(mapping: ColumnMapping) -> None:
 
 def _pseudonyms(app: App, study: str) -> Callable[[str], str]:
     """Pseudonyms under this database's key. Raises UsageError if it has a study of that name."""
-    with writing(app.engine) as session:
+    with writing(app.made_engine) as session:
         if session.scalar(select(StudyRow.id).where(StudyRow.name == study)) is not None:
             raise UsageError(
                 f"the database already has a study {study!r}", "Give another name: --study NAME."
             )
-        return partial(pseudonym, stored_secret(session, "pseudonym key"), ENDPOINT)
+        return partial(pseudonym, stored_secret(session, PSEUDONYM_KEY), ENDPOINT)

@@ -27,7 +27,7 @@ from botocore.session import Session as BotocoreSession
 
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import PlatformError
-from humaneval.text import command
+from humaneval.text import command, quoted
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
@@ -70,7 +70,7 @@ class TurkClient:
             return call()
         except ClientError as error:
             code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
-            message = str(error.response.get("Message") or error.response["Error"]["Message"])
+            message = quoted(error.response.get("Message") or error.response["Error"]["Message"], 500)
             if "<" in message and code.isdecimal():
                 message = f"it answered HTTP {code} with a page, which no marketplace does"
             status = error.response["ResponseMetadata"]["HTTPStatusCode"]
@@ -90,14 +90,14 @@ class TurkClient:
             if self._endpoint.closed_since:
                 raise self._closed("nothing answers there") from error
             raise PlatformError(
-                f"{where} could not {what}: {error}",
+                f"{where} could not {what}: {quoted(error, 500)}",
                 f"Is `{command('market', 'serve')}` running?",
                 type(error).__name__,
                 nothing_done=True,
             ) from error
         except BotoCoreError as error:
             raise PlatformError(
-                f"{where} could not {what}: {error}",
+                f"{where} could not {what}: {quoted(error, 500)}",
                 "Check the network and your AWS credentials.",
                 type(error).__name__,
                 nothing_done=isinstance(error, (NoCredentialsError, ParamValidationError)),

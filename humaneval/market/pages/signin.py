@@ -11,7 +11,7 @@ from humaneval.market.protocol.countries import countries
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, SIGNED_IN_SECONDS, safe_path
 from humaneval.market.tables.workers import Worker
-from humaneval.market.workers import find_bearer, pass_for, sign_up
+from humaneval.market.workers import find_bearer, sign_up, signed_in_pass
 
 blueprint = Blueprint("signin", __name__)
 
@@ -68,7 +68,8 @@ def link(visit: Visit) -> Answer:
 @blueprint.post("/signout")
 @signed_in
 def sign_out(visit: Visit) -> Answer:
-    """Sign out."""
+    """Sign out, in every browser: a cookie that somebody copied must not outlive this."""
+    visit.worker.signed_out += 1
     answer = redirect("/signin", 303)
     name = visit.site.seals.cookie_name
     answer.delete_cookie(name, httponly=True, samesite="Lax", secure=visit.site.https)
@@ -88,7 +89,7 @@ def _signed_in(site: WorkerSite, target: str, worker: Worker) -> Answer:
     answer = redirect(target, 303)
     answer.set_cookie(
         site.seals.cookie_name,
-        site.seals.cookie(pass_for(worker)),
+        site.seals.cookie(signed_in_pass(worker)),
         max_age=SIGNED_IN_SECONDS,
         httponly=True,
         samesite="Lax",

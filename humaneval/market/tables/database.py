@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -29,8 +29,10 @@ from humaneval.text import command
 Clock = Callable[[], datetime]
 
 VERSIONS = "market_versions"
-HEAD = "m0002"
+HEAD = "m0003"
 """The newest revision of the marketplace's file. Its migrations are separate from the toolkit's."""
+
+CHECK = "Check --database: it names the marketplace's own file."
 
 OPENING_BALANCE = Decimal("10000.00")
 
@@ -66,10 +68,7 @@ def open_market(path: Path | str) -> Engine:
     Only its owner may read a new file, because it holds the key that signs workers' links. SQLite gives the
     files beside it the same permissions. Raises StoreError.
     """
-    # If the file exists or cannot be made, opening it gives the right error.
-    with suppress(OSError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    engine = open_engine(f"sqlite:///{path}")
+    engine = open_engine(f"sqlite:///{path}", hint=CHECK)
     event.listen(engine, "connect", lambda _, record: record.info.update({_OPENED: _identity(engine)}))
     try:
         open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)

@@ -15,7 +15,8 @@ from humaneval.market.tables.base import MarketTable
 class Worker(MarketTable):
     """A person who works here. `handle` is the name they sign in with, folded so that case does not matter.
 
-    A link or cookie is valid only if it carries the current number of `links_revoked`.
+    A link or cookie is valid only if it carries the current number of `links_revoked`, and a cookie also that
+    of `signed_out`.
     """
 
     __tablename__ = "workers"
@@ -26,6 +27,8 @@ class Worker(MarketTable):
     name: Mapped[str]
     country: Mapped[str]
     links_revoked: Mapped[int] = mapped_column(default=0)
+    signed_out: Mapped[int] = mapped_column(default=0)
+    """How often they have signed out. It ends every cookie of theirs, so nobody can keep a copy."""
     made_at: Mapped[datetime]
 
 

@@ -76,6 +76,9 @@ classes <- c(
 {classes}
 )
 responses <- read.csv("responses_r.csv", colClasses = classes, na.strings = "", encoding = "UTF-8")
+# An apostrophe before = + - @ keeps spreadsheets from running a name. It is no part of the name.
+for (column in names(classes)[classes == "factor"])
+  levels(responses[[column]]) <- sub("^'('*[[:space:]]*[=+@-])", "\\\\1", levels(responses[[column]]))
 model <- glmer({FORMULA}, data = responses, family = binomial)
 print(summary(model))
 # Do the systems differ at all? Human is a ceiling, not a competitor.

@@ -151,6 +151,10 @@ def test_a_server_that_drips_is_given_up_in_time(client: Callable[..., Client]) 
         (error(500, f"crash with {KEY}"), "it answers 500"),
         (Says(raw=b"\xff<html>"), "not that of an OpenAI-compatible server"),
         (Says([]), "not that of an OpenAI-compatible server"),
+        (
+            Says({"error": {"message": "the model\x1b[31m is\nloading" + "!" * 300}}),
+            r"200 with an error \(the model\[31m is loading!!!",
+        ),
         (Says({"choices": [{"text": 3}]}), "not that of an OpenAI-compatible server"),
         (Says(raw=b"x" * 10_100_000), "not that of an OpenAI-compatible server"),
     ],
@@ -164,6 +168,8 @@ def test_a_refusal_is_one_clear_line_without_the_key(
     shown = caught.value.message + caught.value.hint
     assert KEY not in shown
     assert "\n" not in shown
+    assert shown.isprintable()
+    assert len(shown) < 500
     assert KEY.encode() not in (tmp_path / "kept" / FILE).read_bytes()
 
 

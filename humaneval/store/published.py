@@ -1,0 +1,92 @@
+"""The tables that leave the database: under names of one study, with times to the second.
+
+Whoever has two published archives must not see who took part in both. So every study has a key of its own,
+made from the database's, and names for workers, HITs and assignments under it. Inside the database, one
+worker stays one.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from humaneval.store.queries import comment_lines, response_lines
+from humaneval.store.tables import MetaRow, StudyRow
+
+PSEUDONYM_KEY = "pseudonym key"
+"""The database's own secret, which is made with its first worker."""
+
+
+class StudyNames:
+    """Names under which one study's workers, HITs and assignments are published."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def worker(self, pseudonym: str) -> str:
+        """The name of a worker; the database's own pseudonym does not show in it."""
+        return "w" + self._name("worker", pseudonym)
+
+    def hit(self, endpoint: str, external_id: str) -> str:
+        return "h" + self._name("hit", f"{endpoint}\n{external_id}")
+
+    def assignment(self, endpoint: str, external_id: str) -> str:
+        """The name of a form. A panel's session id is part of an assignment's id."""
+        return "a" + self._name("assignment", f"{endpoint}\n{external_id}")
+
+    def shown(self, endpoint: str, external_id: str) -> str:
+        """An assignment's id as the researcher sees it: the platform's own, which decisions need there, but
+        for links the name, because a panel's session id would show."""
+        return self.assignment(endpoint, external_id) if endpoint == "link" else external_id
+
+    def _name(self, what: str, text: str) -> str:
+        return hmac.digest(self._key, f"{what}\n{text}".encode(), "sha256").hex()[:12]
+
+
+def names_of(session: Session, study: StudyRow) -> StudyNames:
+    """The names of a study. Nothing is written: the key follows from the database's and the study."""
+    row = session.get(MetaRow, PSEUDONYM_KEY)
+    secret = bytes.fromhex(row.value) if row is not None else b""
+    return StudyNames(hmac.digest(secret, f"study {study.id}\n{study.design_hash}".encode(), "sha256"))
+
+
+def published_lines(
+    session: Session, study: StudyRow, *, everything: bool = False, ids: bool = False
+) -> list[dict[str, Any]]:
+    """The response table of a study to be given away. With `ids`, HITs and assignments stand there as the
+    platform names them, and times to the microsecond."""
+    return _published(session, study, response_lines(session, study, everything=everything), ids)
+
+
+def published_comments(session: Session, study: StudyRow, *, ids: bool = False) -> list[dict[str, Any]]:
+    """The comments of a study, in the same way."""
+    return _published(session, study, comment_lines(session, study), ids)
+
+
+def to_the_second(moment: datetime | str | None) -> str | None:
+    """A time in ISO 8601 without fractions: microseconds tell one form of a platform's log from another."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    return moment.isoformat(timespec="seconds") if moment else None
+
+
+def _published(
+    session: Session, study: StudyRow, lines: Iterable[dict[str, Any]], ids: bool
+) -> list[dict[str, Any]]:
+    names = names_of(session, study)
+    found = []
+    for line in lines:
+        given = {**line, "worker": names.worker(line["worker"])}
+        if not ids:
+            given["assignment"] = names.assignment(line["endpoint"], line["assignment"])
+            if line.get("hit"):
+                given["hit"] = names.hit(line["endpoint"], line["hit"])
+            given |= {
+                name: to_the_second(line[name]) for name in ("shown_at", "submitted_at") if name in line
+            }
+        found.append(given)
+    return found

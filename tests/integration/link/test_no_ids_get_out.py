@@ -1,0 +1,190 @@
+"""What verbs print, log and write names nobody: one run with ids that are easy to find, and a search."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from zipfile import ZipFile
+
+import pandas as pd
+import pytest
+from sqlalchemy import Engine, insert, select
+
+from humaneval.crowd.outbox import intend, intent_of, perform
+from humaneval.crowd.pseudonyms import worker_row
+from humaneval.crowd.workers import find_worker
+from humaneval.errors import PlatformError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import WorkerRow
+from humaneval.study.stored import get_study
+from tests.commands import Command
+from tests.integration.link.people import begin, panel, send
+
+PERSON, SESSION = "PROLIFICPERSON", "PANELSESSION"
+VERBS = [
+    "collect study",
+    "review study",
+    "status study --json",
+    "worker list study",
+    "worker list study --json",
+    "score study --json",
+    "export study --out responses.csv",
+    "export study --out responses.jsonl",
+    "export study --comments --out comments.csv",
+    "export study --infills --out infills",
+    "report study --out report.html",
+    "archive study --out archive.zip",
+    "datasheet study --out sheet.md",
+]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Every file under `folder` as text, those in zips too; not the database, which keeps the ids."""
+    found = {}
+    for file in folder.rglob("*"):
+        if not file.is_file() or file.name.startswith("humaneval.db"):
+            continue
+        data = file.read_bytes()
+        found[file.name] = data.decode("utf-8", "replace")
+        if file.suffix == ".zip":
+            with ZipFile(io.BytesIO(data)) as archive:
+                found |= {f"{file.name}/{name}": archive.read(name).decode() for name in archive.namelist()}
+    return found
+
+
+@pytest.fixture
+def taken(
+    sqlite_engine: Engine, sqlite_database: str, by_link: Callable, monkeypatch: pytest.MonkeyPatch
+) -> Engine:
+    """A study called `study` in which four people of a panel have taken part."""
+    study = by_link(sqlite_engine, exclusions={"missed_control": "none"})
+    link = study.panel_link()
+    for number in range(4):
+        send(
+            begin(panel(link, f"{PERSON}{number}", f"{SESSION}{number}")),
+            1 + number,
+            comment="=1+cmd|'/C'!A0",
+        )
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    return sqlite_engine
+
+
+def test_no_id_of_a_person_is_in_what_verbs_print_log_or_write(
+    command: Command, taken: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="humaneval")
+    printed = ""
+    for line in VERBS:
+        said = command(*line.split())
+        assert said.code == 0, (line, said.err)
+        printed += said.out + said.err
+    files = contents(tmp_path)
+    assert {"responses.csv", "comments.csv", "archive.zip/responses.csv", "report.html"} <= set(files)
+    everything = {"the terminal": printed, "the log": caplog.text, **files}
+    assert [name for name, text in everything.items() if PERSON in text] == []
+    assert [name for name, text in everything.items() if SESSION in text] == []
+    assert "'=1+cmd" in files["comments.csv"]
+    fractions = re.compile(r"\d\d:\d\d:\d\d\.\d")
+    assert [name for name, text in files.items() if fractions.search(text)] == []
+    # The files of one export belong together.
+    table = pd.read_csv("responses.csv")
+    assert set(table["worker"]) == set(pd.read_csv("comments.csv")["worker"])
+    assert set(table["assignment"]) == set(pd.read_csv("comments.csv")["assignment"])
+    assert table["assignment"].nunique() == table["worker"].nunique() == 4
+
+
+def test_what_review_shows_of_a_panels_form_can_be_decided_about(command: Command, taken: Engine) -> None:
+    command("collect", "study")
+    shown = command("review", "study", "--json").json["assignments"][0]["assignment"]
+    assert SESSION not in shown
+    said = command("approve", "study", shown)
+    assert said.code == 0, said.err
+
+
+def test_the_platforms_ids_are_written_only_on_request_and_only_for_the_owner(
+    command: Command, taken: Engine, tmp_path: Path
+) -> None:
+    command("collect", "study")
+    assert command("export", "study", "--platform-ids", "--out", "mine.csv").code == 0
+    assert SESSION in Path("mine.csv").read_text(encoding="utf-8")
+    assert PERSON not in Path("mine.csv").read_text(encoding="utf-8")
+    assert stat.S_IMODE(Path("mine.csv").stat().st_mode) == 0o600
+
+
+def test_personal_links_are_their_owners_file(
+    command: Command, sqlite_engine: Engine, study: str, tmp_path: Path
+) -> None:
+    Path("people.csv").write_text("name,phone\n=Ada,+49 30 123\n", encoding="utf-8")
+    Path("links.csv").write_text("old", encoding="utf-8")
+    Path("links.csv").chmod(0o644)
+    said = command("publish", study, "--to", "link", "--people", "people.csv", "--out", "links.csv")
+    assert said.code == 0, said.err
+    assert stat.S_IMODE(Path("links.csv").stat().st_mode) == 0o600
+    assert '"\'=Ada","+49 30 123",' in Path("links.csv").read_text(encoding="utf-8-sig")
+
+
+def test_the_same_person_has_another_name_in_the_export_of_each_study(
+    command: Command, taken: Engine, by_link: Callable
+) -> None:
+    other = by_link(taken, "other", design={"annotators": 4})
+    link = other.panel_link()
+    for number in range(4):
+        send(begin(panel(link, f"{PERSON}{number}", f"{SESSION}{number}")))
+    names = {}
+    for study in ("study", "other"):
+        command("collect", study)
+        command("export", study, "--out", f"{study}.csv")
+        table = pd.read_csv(f"{study}.csv")
+        people = command("worker", "list", study, "--json").json["workers"]
+        assert {one["exported_as"] for one in people} == set(table["worker"])
+        names[study] = {one["worker"]: one["exported_as"] for one in people}
+        assert not set(table["worker"]) & set(names[study])
+    assert names["study"].keys() == names["other"].keys()  # one worker stays one inside the database
+    assert not set(names["study"].values()) & set(names["other"].values())
+    with reading(taken) as session:
+        for study in names:
+            for worker, exported in names[study].items():
+                row = session.get_one(WorkerRow, find_worker(session, "link", exported))
+                assert row.pseudonym == worker
+
+
+def test_a_platforms_words_about_a_worker_are_told_with_the_pseudonym(
+    sqlite_engine: Engine, study: str
+) -> None:
+    ids = ["AWORKER1", "AWORKER12", "ann@example.org"]
+    with writing(sqlite_engine) as session:
+        names = {one: worker_row(session, "local", one).pseudonym for one in ids}
+        row = intend(
+            session,
+            study_id=get_study(session, study).id,
+            endpoint="local",
+            operation="exclude",
+            subject="study 1 worker 1 #1",
+            key="k",
+            request={},
+        )
+        intent = intent_of(row)
+
+    def refuse() -> None:
+        raise PlatformError(f"no such workers: {', '.join(ids)}.", nothing_done=True)
+
+    with pytest.raises(PlatformError) as caught:
+        perform(sqlite_engine, intent, refuse, lambda session, _: {})
+    expected = f"no such workers: {', '.join(names.values())}."
+    assert caught.value.message == str(caught.value) == expected
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(type(row).error)).one() == expected
+
+
+def test_errors_of_the_database_quote_no_values(sqlite_engine: Engine) -> None:
+    with writing(sqlite_engine) as session:
+        worker_row(session, "local", "AWORKER1")
+    with pytest.raises(Exception, match="UNIQUE") as caught, writing(sqlite_engine) as session:
+        session.execute(insert(WorkerRow), {"id": 1, "pseudonym": "SECRETNAME"})
+    assert "SECRETNAME" not in str(caught.value)
+    assert json.dumps(str(caught.value))

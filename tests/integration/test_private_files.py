@@ -1,0 +1,193 @@
+"""Databases belong to their owner alone, are never made by mistake, and can be read where nobody writes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from humaneval.cli.main import VERBS
+from humaneval.errors import StoreError
+from humaneval.market import open_market
+from humaneval.market.tables.database import HEAD
+from humaneval.store.engine import open_engine, writing
+from humaneval.store.migrate import open_current
+from humaneval.store.tables import MetaRow
+from tests.answered import answer
+from tests.commands import Command, program
+
+
+def modes(folder: Path, pattern: str) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.glob(pattern)}
+
+
+@pytest.fixture
+def umask_of_most_machines() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask_of_most_machines")
+def test_a_new_database_its_log_and_its_copies_are_their_owners_alone(
+    command: Command, tmp_path: Path
+) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path}/humaneval.db")
+    open_current(engine)
+    with writing(engine) as session:
+        session.add(MetaRow(key="key", value="secret"))
+    command("db", "backup")
+    found = modes(tmp_path, "humaneval*")
+    engine.dispose()
+    assert {"humaneval.db", "humaneval.db-wal", "humaneval.db-shm"} < set(found)
+    assert len(found) == 4
+    assert set(found.values()) == {0o600}
+
+
+@pytest.mark.usefixtures("umask_of_most_machines")
+def test_a_database_that_others_may_read_is_named_with_the_command_that_ends_it(
+    sqlite_database: str, tmp_path: Path
+) -> None:
+    program("db", "backup")
+    market = tmp_path / "market.db"
+    open_market(market).dispose()
+    for file in tmp_path.glob("*.db"):
+        file.chmod(0o644)
+    for verb in (("stories", "list"), ("market", "events")):
+        said = program(*verb).stderr.decode()
+        assert "other people of this machine may open" in said
+        (mend,) = (part for part in said.split("`") if part.startswith("chmod"))
+        subprocess.run(mend, shell=True, check=True)
+        assert program(*verb).stderr == b""
+    assert set(modes(tmp_path, "*.db").values()) == {0o600}
+
+
+READING = [
+    "status x",
+    "score x",
+    "report x --out r.html",
+    "export x --out r.csv",
+    "export --infills --out folder",
+    "archive x",
+    "datasheet x --out d.md",
+    "study show",
+    "study show x",
+    "study audit x",
+    "study plan x",
+    "stories list",
+    "stories show x",
+    "worker list x",
+    "review x",
+    "collect x",
+    "serve --port 0",
+    "generators forget x",
+    "generate --generator control",
+    "db check",
+    "db backup",
+    "market events",
+    "market earnings",
+    "market backup",
+    "market upgrade",
+]
+
+
+@pytest.mark.parametrize("line", READING)
+def test_a_verb_that_brings_no_data_makes_no_database(command: Command, line: str, tmp_path: Path) -> None:
+    verb, name = line.split(), str(tmp_path / "mistyped.db")
+    assert verb[0] in VERBS
+    said = command(*([*verb, "--database", name] if verb[0] == "market" else ["--database", name, *verb]))
+    assert said.code == 1
+    assert "mistyped.db" in said.err
+    assert "--database" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_does_not_make_its_database_anew_when_somebody_deletes_it(
+    sqlite_database: str, tmp_path: Path
+) -> None:
+    engine = open_engine(sqlite_database, pool=False, make=False)
+    open_current(engine)
+    (tmp_path / "humaneval.db").unlink()
+    with pytest.raises(StoreError, match="there is no database"), writing(engine) as session:
+        session.add(MetaRow(key="a", value="b"))
+    assert not (tmp_path / "humaneval.db").exists()
+
+
+@pytest.fixture
+def shelf() -> Iterator[Path]:
+    """A folder that others can reach, unlike those of the tests."""
+    with tempfile.TemporaryDirectory(prefix="humaneval-shelf-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+        Path(folder).chmod(0o755)
+
+
+@contextmanager
+def as_somebody() -> Iterator[None]:
+    """Be a person who cannot write everywhere, as root can."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_a_database_that_can_only_be_read_is_scored_and_says_why_it_is_not_written(
+    command: Command,
+    sqlite_engine: Engine,
+    study: str,
+    sqlite_database: str,
+    shelf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer(sqlite_engine, study)
+    sqlite_engine.dispose()
+    kept = shelf / "kept.db"
+    shutil.copy(sqlite_database.removeprefix("sqlite:///"), kept)
+    verbs = [("score", study, "--json"), ("study", "audit", study), ("worker", "list", study)]
+    before = [command(*verb) for verb in verbs]
+    kept.chmod(0o444)
+    shelf.chmod(0o555)
+    monkeypatch.chdir("/")
+    with as_somebody():
+        after = [command("--database", kept, *verb) for verb in verbs]
+        refused = command("--database", kept, "stories", "import", "--bundled")
+    assert [said.out for said in after] == [said.out for said in before]
+    assert [said.code for said in after] == [0, 0, 0]
+    assert refused.code == 1
+    assert "cannot be written: you may not write the file" in refused.err
+    assert "Check --database" not in refused.err
+    assert [file.name for file in shelf.iterdir()] == ["kept.db"]
+
+
+def test_a_full_database_says_that_its_disk_is_full(sqlite_engine: Engine) -> None:
+    def fill() -> None:
+        with writing(sqlite_engine) as session:
+            session.connection().exec_driver_sql("PRAGMA max_page_count = 1")
+            session.add_all(MetaRow(key=str(number), value="x" * 4000) for number in range(200))
+
+    with pytest.raises(StoreError, match="is full") as caught:
+        fill()
+    assert "Free some space" in caught.value.hint
+
+
+def test_the_marketplaces_file_is_upgraded_by_its_own_verb(command: Command, tmp_path: Path) -> None:
+    market = tmp_path / "market.db"
+    engine = open_market(market)
+    engine.dispose()
+    assert f"Already at revision {HEAD}" in command("market", "upgrade").out
+    market.write_text("no database " * 100)
+    said = command("market", "events")
+    assert said.code == 1
+    assert "the marketplace's own file" in said.err
