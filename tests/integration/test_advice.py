@@ -290,8 +290,7 @@ def _what_is_refused(walk: Walk) -> None:
     (walk.folder / "apart.toml").write_text(
         "[participants]\nexclude_studies = ['nobody']\n", encoding="utf-8"
     )
-    walk.do("study create apart --annotators 4 --generators control,human --file apart.toml")
-    walk.state("publish apart", once=True)
+    assert walk.run(walk.line("study create apart --annotators 4 --file apart.toml")).code == 2
     walk.do("study create news --annotators 4")
     walk.do("publish news")
     walk.do("simulate news --annotators 2 --skill control=1")
