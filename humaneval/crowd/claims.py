@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Engine, and_, or_, select, update
+from sqlalchemy import Engine, case, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.form_of_row import is_passed_on
-from humaneval.crowd.free_rows import free_row, release_returned, row_is_free, taken
+from humaneval.crowd.free_rows import free_row, give_up, release_returned, row_is_free, taken
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import (
     DONE,
@@ -61,6 +61,8 @@ class Outcome(StrEnum):
     """A link that no longer takes new people."""
     UNKNOWN = "unknown"
     """Not a HIT of ours."""
+    BEYOND = "beyond"
+    """The HIT's places are taken, and nothing says that the platform let this person in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,22 @@ def open_form(
     now: datetime,
     move: bool = False,
     program: bool = False,
+    confirmed: bool = True,
+    in_hand: int = 0,
 ) -> Opened:
     """Give (assignment, worker) its row: the one it has, otherwise the next free one.
 
     A worker who has a form open in another HIT keeps it there, unless `move` says that they returned it.
-    `program` says that the worker is a simulated annotator.
+    `program` says that the worker is a simulated annotator. `confirmed` says that the platform has signed the
+    address. Without that, a HIT whose places are taken gives a row only if the platform says that somebody
+    has it `in_hand`.
     """
     with writing(engine) as session:
-        return _open(session, engine, hit_key, external_hit, assignment, worker, now, move, program)
+        visit = _visit(session, engine, hit_key, external_hit, assignment, worker, now)
+        if visit is None:
+            return Opened(Outcome.UNKNOWN)
+        visit = visit._replace(program=program, confirmed=confirmed, in_hand=in_hand)
+        return _open(session, visit, move)
 
 
 def reopen_form(engine: Engine, assignment_id: int, now: datetime, *, program: bool = False) -> Opened:
@@ -103,7 +113,10 @@ def reopen_form(engine: Engine, assignment_id: int, now: datetime, *, program: b
         if mine is None:
             return Opened(Outcome.UNKNOWN)
         worker = external_worker_id(session, mine.worker_id)
-        return _open(session, engine, mine.key, "", mine.external_id, worker, now, False, program)
+        visit = _visit(session, engine, mine.key, "", mine.external_id, worker, now)
+        if visit is None:
+            return Opened(Outcome.UNKNOWN)
+        return _open(session, visit._replace(program=program), False)
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -127,10 +140,12 @@ class _Visit(NamedTuple):
     external_id: str
     worker_id: int
     now: datetime
-    program: bool
+    program: bool = False
+    confirmed: bool = True
+    in_hand: int = 0
 
 
-def _open(
+def _visit(
     session: Session,
     engine: Engine,
     hit_key: str,
@@ -138,27 +153,33 @@ def _open(
     external_id: str,
     worker: str,
     now: datetime,
-    move: bool,
-    program: bool,
-) -> Opened:
+) -> _Visit | None:
     hit = _hit(session, hit_key, external_hit)
     if hit is None:
-        return Opened(Outcome.UNKNOWN)
+        return None
     hold_study(session, hit.study_id)
     worker_id = worker_row(session, hit.endpoint, worker).id
-    visit = _Visit(hit, study_of(engine, hit.study), external_id, worker_id, now, program)
+    return _Visit(hit, study_of(engine, hit.study), external_id, worker_id, now)
+
+
+def _open(session: Session, visit: _Visit, move: bool) -> Opened:
+    hit, study, worker_id = visit.hit, visit.study, visit.worker_id
     mine = _mine(session, visit)
     begun = None if mine is None else _begun(session, visit, mine)
     if begun is not None:
         return begun
-    done = forms_done(session, visit.study, hit.endpoint, worker_id)
+    done = forms_done(session, study, hit.endpoint, worker_id)
     refused = _refused(session, visit, done, move)
     if refused is not None:
         return refused
     _release(session, visit)
-    if hit.audience and taken(session, hit) >= hit.assignments:
+    # A platform that signs counts its places itself.
+    beyond = bool(hit.audience or not visit.confirmed) and taken(session, hit) >= hit.assignments
+    if beyond and hit.audience:
         return Opened(Outcome.FULL)
-    row_id = _next_row(session, visit, done, mine)
+    if beyond and not visit.in_hand:
+        return Opened(Outcome.BEYOND)
+    row_id = _next_row(session, visit, done, mine, beyond)
     if row_id is None:
         return Opened(Outcome.FULL)
     return Opened(Outcome.FORM, _claimed(session, visit, mine, row_id).id)
@@ -189,6 +210,8 @@ def _mine(session: Session, visit: _Visit) -> AssignmentRow | None:
         mine = _unanswered(session, visit.hit, visit.worker_id)
         if mine is not None:
             mine.external_id = visit.external_id
+    if mine is not None and visit.confirmed:
+        mine.confirmed = True
     return mine
 
 
@@ -221,14 +244,25 @@ def _refused(session: Session, visit: _Visit, done: Sequence[AssignmentRow], mov
 
 
 def _next_row(
-    session: Session, visit: _Visit, done: Sequence[AssignmentRow], mine: AssignmentRow | None
+    session: Session,
+    visit: _Visit,
+    done: Sequence[AssignmentRow],
+    mine: AssignmentRow | None,
+    beyond: bool,
 ) -> int | None:
-    """A free row for this worker; None if every row is taken."""
+    """A free row for this worker; None if every row is taken.
+
+    `beyond` the places of its HIT, a claim that nobody has confirmed gets no row that somebody may still be
+    at work on. And the worker who opened a form first, and may have returned it, gives up the hold: invented
+    claims at one HIT never hold more rows than it has places.
+    """
     done_rows = [other.row_id for other in done if other.row_id is not None]
     own = mine.row_id if mine is not None else None
-    row_id = free_row(session, visit.hit, done_rows, own)
+    row_id = free_row(session, visit.hit, done_rows, own, visit.now, unshown=beyond)
+    if row_id is not None and beyond:
+        give_up(session, visit.hit)
     if row_id is None and not visit.hit.audience and release_returned(session, visit.hit, visit.now):
-        row_id = free_row(session, visit.hit, done_rows, own)
+        row_id = free_row(session, visit.hit, done_rows, own, visit.now)
     return row_id
 
 
@@ -243,6 +277,7 @@ def _claimed(session: Session, visit: _Visit, mine: AssignmentRow | None, row_id
             external_id=visit.external_id,
             worker_id=visit.worker_id,
             state="opened",
+            confirmed=visit.confirmed,
         )
         session.add(mine)
     mine.hit_id, mine.state, mine.opened_at = hit.id, "opened", visit.now
@@ -288,8 +323,13 @@ def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow 
 def _release(session: Session, visit: _Visit) -> None:
     """Release rows whose lease ran out, and rows that this worker left unanswered elsewhere in the study.
 
-    Release also the row of an earlier worker under the same assignment id: platforms reuse such ids.
+    Release also the row of an earlier worker under the same assignment id: platforms reuse such ids. Who is
+    not confirmed cannot end the lease of anybody who may be somebody else.
     """
+    over = over_time = AssignmentRow.lease_until < visit.now
+    if visit.confirmed:
+        same = or_(AssignmentRow.worker_id == visit.worker_id, AssignmentRow.external_id == visit.external_id)
+        over = or_(over, same)
     session.execute(
         update(AssignmentRow)
         .where(
@@ -297,16 +337,13 @@ def _release(session: Session, visit: _Visit) -> None:
             AssignmentRow.endpoint == visit.hit.endpoint,
             AssignmentRow.state == "opened",
             AssignmentRow.holds_row,
-            or_(
-                AssignmentRow.lease_until < visit.now,
-                AssignmentRow.worker_id == visit.worker_id,
-                and_(
-                    AssignmentRow.external_id == visit.external_id,
-                    AssignmentRow.worker_id != visit.worker_id,
-                ),
-            ),
+            over,
         )
-        .values(holds_row=False, state="superseded")
+        .values(
+            holds_row=False,
+            state="superseded",
+            lease_until=case((over_time, AssignmentRow.lease_until), else_=visit.now),
+        )
         .execution_options(synchronize_session="fetch")
     )
     session.flush()
@@ -322,7 +359,7 @@ def keep_answers(
             AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
         )
         hold_study(session, assignment.hit.study_id)
-        session.refresh(assignment, ["state", "row_id", "holds_row"])
+        session.refresh(assignment, ["state", "row_id", "holds_row", "confirmed"])
         kept = session.scalar(
             select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
         )
@@ -343,7 +380,8 @@ def keep_answers(
             assignment.holds_row = assignment.holds_row or (
                 row_id is not None and row_is_free(session, assignment.endpoint, row_id)
             )
-        if not assignment.hit.audience:  # links have no list: our own record of who answered is enough
+        # Links have no list: our own record of who answered is enough. Others are listed once they are known.
+        if not assignment.hit.audience and assignment.confirmed:
             session.flush()
             study = study_of(engine, assignment.hit.study)
             intend_exclusion(session, study, assignment.endpoint, assignment.worker_id)

@@ -73,7 +73,8 @@ def channel_of(hit: HitRow) -> Channel:
 def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
     """Whether another worker has opened a form under the same assignment id after this one did.
 
-    Some platforms give a returned assignment to the next worker under the same id.
+    Some platforms give a returned assignment to the next worker under the same id. What nobody has confirmed
+    takes no confirmed work away.
     """
     later = select(AssignmentRow.id).where(
         AssignmentRow.endpoint == assignment.endpoint,
@@ -81,6 +82,8 @@ def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
         AssignmentRow.worker_id != assignment.worker_id,
         AssignmentRow.opened_at > assignment.opened_at,
     )
+    if assignment.confirmed:
+        later = later.where(AssignmentRow.confirmed)
     return session.scalar(later.limit(1)) is not None
 
 

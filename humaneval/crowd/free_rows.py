@@ -20,8 +20,19 @@ def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
     return session.scalar(held) is None
 
 
-def free_row(session: Session, hit: HitRow, done_rows: Sequence[int], own: int | None) -> int | None:
-    """The first free row of the study that shows no story this worker has met; `own` comes before others."""
+def free_row(
+    session: Session,
+    hit: HitRow,
+    done_rows: Sequence[int],
+    own: int | None,
+    now: datetime,
+    *,
+    unshown: bool = False,
+) -> int | None:
+    """The first free row of the study that shows no story this worker has met; `own` comes before others.
+
+    Last come rows that somebody gave up and may still be at work on; with `unshown` they do not come at all.
+    """
     held = select(AssignmentRow.id).where(
         AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
     )
@@ -34,7 +45,30 @@ def free_row(session: Session, hit: HitRow, done_rows: Sequence[int], own: int |
             .where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
         )
         query = query.where(~repeats.exists())
-    return session.scalar(query.order_by(RowRow.id != own, RowRow.ordinal).limit(1))
+    shown = (
+        select(AssignmentRow.id)
+        .where(AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint)
+        .where(AssignmentRow.state == "superseded", AssignmentRow.lease_until > now)
+        .exists()
+    )
+    mine = RowRow.id == own
+    if unshown:
+        query = query.where(or_(mine, ~shown))
+    return session.scalar(query.order_by(~mine, shown, RowRow.ordinal).limit(1))
+
+
+def give_up(session: Session, hit: HitRow) -> None:
+    """Let the worker who opened a form of the HIT first, and has not answered, hold it no longer.
+
+    Their answers are still kept, and hold the row again if nobody else has it. Unconfirmed claims go first.
+    """
+    held = select(AssignmentRow).where(
+        AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row, AssignmentRow.state == "opened"
+    )
+    first = session.scalar(held.order_by(AssignmentRow.confirmed, AssignmentRow.opened_at).limit(1))
+    if first is not None:
+        first.holds_row, first.state = False, "superseded"
+        session.flush()
 
 
 def taken(session: Session, hit: HitRow) -> int:
@@ -72,6 +106,6 @@ def release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
         return False
     returned = session.scalars(select(AssignmentRow).where(*here, AssignmentRow.state == "opened")).all()
     for assignment in returned:
-        assignment.holds_row, assignment.state = False, "superseded"
+        assignment.holds_row, assignment.state, assignment.lease_until = False, "superseded", now
     session.flush()
     return bool(returned)

@@ -27,11 +27,15 @@ CONNECTIONS = 500
 
 
 def create_app(
-    settings: Settings, engine: Engine, answered: Callable[[str, str], None] = lambda endpoint, study: None
+    settings: Settings,
+    engine: Engine,
+    answered: Callable[[str, str], None] = lambda endpoint, study: None,
+    in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0,
 ) -> Flask:
     """The application, for a database of the current revision.
 
     `answered` is called with endpoint and study as soon as a worker's answers are stored. It must be quick.
+    `in_hand` asks the platform how many workers have a HIT in hand, by endpoint, study and its id there.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -41,7 +45,9 @@ def create_app(
     else:
         with writing(engine) as session:
             key = stored_secret(session, "form key")
-    app.extensions["humaneval"] = Context(settings, engine, URLSafeSerializer(key, salt="form"), answered)
+    app.extensions["humaneval"] = Context(
+        settings, engine, URLSafeSerializer(key, salt="form"), answered, in_hand
+    )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it

@@ -25,6 +25,8 @@ class Context(NamedTuple):
     signer: URLSafeSerializer
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
+    in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0
+    """How many workers a platform says have a HIT in hand; 0 if it cannot be asked."""
 
 
 def context() -> Context:

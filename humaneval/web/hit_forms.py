@@ -14,10 +14,11 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Outcome, keep_answers, open_form
+from humaneval.crowd.claims import Opened, Outcome, keep_answers, open_form
 from humaneval.crowd.form_of_row import Place, load_form, tests_of
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.signatures import SIGNATURE, is_signed
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
 from humaneval.store.engine import reading
@@ -33,7 +34,7 @@ from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("hit_forms", __name__)
 
-PARAMETERS = ("assignmentId", "workerId", "hitId", "turkSubmitTo")
+PARAMETERS = ("assignmentId", "workerId", "hitId", "turkSubmitTo", SIGNATURE)
 """What a marketplace adds to the address of a form."""
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
@@ -49,6 +50,8 @@ class _Hit(NamedTuple):
     study: StudyFile
     simulated: bool
     tests: tuple[str, ...]
+    secret: str
+    external_id: str
 
 
 @blueprint.before_request
@@ -100,16 +103,10 @@ def show(hit_key: str) -> Response:
         is_id(id, PARAMETERS) for id in (assignment, worker)
     ):
         return messages.incomplete()
+    opened = _opened(hit, ids)
+    if opened is None:
+        return messages.unsigned()
     engine = context().engine
-    opened = open_form(
-        engine,
-        hit_key=hit_key,
-        external_hit=ids["hitId"],
-        assignment=assignment,
-        worker=worker,
-        now=now(),
-        program=by_program(),
-    )
     refusal = _refusal(hit, opened.outcome, hit.endpoint.return_url.format(assignment=assignment))
     if refusal is not None:
         return refusal
@@ -133,17 +130,8 @@ def move(hit_key: str) -> Response:
         return messages.invalid()
     if signed_for != hit_key:
         return messages.invalid()
-    asked = read_ids(MultiDict(parse_qsl(query)), PARAMETERS)
-    open_form(
-        context().engine,
-        hit_key=hit_key,
-        external_hit=asked["hitId"],
-        assignment=asked["assignmentId"],
-        worker=asked["workerId"],
-        now=now(),
-        move=True,
-        program=by_program(),
-    )
+    if _opened(hit, read_ids(MultiDict(parse_qsl(query)), PARAMETERS), move=True) is None:
+        return messages.unsigned()
     return Response(status=303, headers={"Location": f"{messages.root()}form/{hit_key}?{query}"})
 
 
@@ -238,7 +226,36 @@ def _find(hit_key: str) -> _Hit | None:
             g.study,
             row.study.simulated,
             tests_of(row.study, row.endpoint),
+            row.secret,
+            row.external_id or "",
         )
+
+
+def _opened(hit: _Hit, ids: Mapping[str, str], *, move: bool = False) -> Opened | None:
+    """What opening the form of these ids leads to; None without the signature that this HIT needs."""
+    assignment, worker, external_hit = ids["assignmentId"], ids["workerId"], ids["hitId"]
+    confirmed = is_signed(hit.secret, assignment, worker, external_hit, ids[SIGNATURE])
+    if hit.secret and not confirmed:
+        return None
+    in_hand = 0
+    while True:
+        opened = open_form(
+            context().engine,
+            hit_key=hit.key,
+            external_hit=external_hit,
+            assignment=assignment,
+            worker=worker,
+            now=now(),
+            move=move,
+            program=by_program(),
+            confirmed=confirmed,
+            in_hand=in_hand,
+        )
+        if opened.outcome is not Outcome.BEYOND or in_hand:
+            return opened
+        in_hand = context().in_hand(hit.endpoint.name, hit.name, hit.external_id)
+        if not in_hand:
+            return opened
 
 
 def _refusal(hit: _Hit, outcome: Outcome, leave: str) -> Response | None:
@@ -255,7 +272,7 @@ def _refusal(hit: _Hit, outcome: Outcome, leave: str) -> Response | None:
         token = context().signer.dumps([hit.key, request.query_string.decode()], salt=MOVE)
         action = f"{messages.root()}form/{hit.key}/here"
         return messages.page("in_hand.html", leave=leave, action=action, token=token)
-    if outcome is Outcome.FULL:
+    if outcome in (Outcome.FULL, Outcome.BEYOND):
         return messages.full(leave)
     return None
 
