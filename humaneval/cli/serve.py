@@ -20,8 +20,9 @@ def serve(app: App, host: str | None, port: int | None) -> None:
     excluder = Excluder(app.study_at)
     application = create_app(app.settings, app.engine, excluder.answered, Asker(app.study_at).in_hand)
 
-    def announce() -> None:
-        say(f"Forms: http://{host}:{port}, for browsers at {app.settings.public_url}")
+    def announce(port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        say(f"Forms: http://{shown}:{port}, for browsers at {app.settings.public_url}")
         say("Press Ctrl-C to stop.", err=True)
 
     run(application, host, port, announce)

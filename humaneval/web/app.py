@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple
 
 from flask import Flask
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
-from waitress import create_server, wasyncore
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import PrerequisiteError
+from humaneval.serving import SECONDS_TO_FINISH, Servers, until_told
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.web import hit_forms, link_forms, security
@@ -23,7 +24,8 @@ from humaneval.web.forms import Context
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS = 8
-CONNECTIONS = 500
+MOST_BYTES = 2 * MAX_FORM_BYTES
+"""Up to this, a page says that a form is too long. More is refused before it has come."""
 
 
 def create_app(
@@ -57,51 +59,52 @@ def create_app(
     return app
 
 
-def run(app: Flask, host: str, port: int, listening: Callable[[], None]) -> None:
-    """Serve until interrupted. `listening` is called once browsers can connect."""
-    server = _server(app, host, port)
-    listening()
-    server.run()
+def run(app: Flask, host: str, port: int, listening: Callable[[int], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM. `listening` is called with the port once browsers can connect."""
+    with _serving(app, host, port) as serving, until_told(serving.servers):
+        listening(serving.port)
+        serving.servers.run()
 
 
 @contextmanager
 def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
     """Serve in the background while the block runs. Yields the port: a free one if `port` is 0."""
-    sockets: dict[int, Any] = {}
-    server = _server(app, host, port, sockets)
-    stopping = threading.Event()
-
-    def serve() -> None:
-        # Not server.run(): it ends only when the last browser closes its connection, which takes minutes.
-        while not stopping.is_set():
-            wasyncore.loop(timeout=1, map=sockets, count=1)
-
-    thread = threading.Thread(target=serve, name=f"forms-{secrets.token_hex(2)}", daemon=True)
-    thread.start()
-    try:
-        yield server.effective_port
-    finally:
-        stopping.set()
-        server.pull_trigger()
-        thread.join(timeout=10)
-        server.task_dispatcher.shutdown()
-        wasyncore.close_all(sockets)
-
-
-def _server(app: Flask, host: str, port: int, sockets: dict[int, Any] | None = None) -> Any:
-    """A server that is already listening. waitress has no types."""
-    try:
-        return create_server(
-            app,
-            host=host,
-            port=port,
-            map=sockets,
-            threads=THREADS,
-            connection_limit=CONNECTIONS,
-            ident="humaneval",
-            clear_untrusted_proxy_headers=False,
+    with _serving(app, host, port) as serving:
+        thread = threading.Thread(
+            target=serving.servers.run, name=f"forms-{secrets.token_hex(2)}", daemon=True
         )
+        thread.start()
+        try:
+            yield serving.port
+        finally:
+            serving.servers.stop()
+            thread.join(timeout=2 * SECONDS_TO_FINISH)
+
+
+class _Serving(NamedTuple):
+    servers: Servers
+    port: int
+
+
+@contextmanager
+def _serving(app: Flask, host: str, port: int) -> Iterator[_Serving]:
+    """A server that is already listening."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, port), family=family)
     except OSError as error:
         raise PrerequisiteError(
             f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port."
         ) from None
+    with listening:
+        servers = Servers()
+        servers.add(
+            app,
+            listening,
+            threads=THREADS,
+            most_bytes=MOST_BYTES,
+            first="/assets/",
+            ident="humaneval",
+            clear_untrusted_proxy_headers=False,
+        )
+        yield _Serving(servers, listening.getsockname()[1])
