@@ -6,11 +6,18 @@ from __future__ import annotations
 import hmac
 import secrets
 
-from sqlalchemy import select
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.types import table
+
+_identities = table(WorkerIdentityRow).c
+_KNOWN = select(_identities.worker_id).where(
+    _identities.endpoint == bindparam("at"), _identities.external_id == bindparam("of")
+)
 
 
 def stored_secret(session: Session, name: str) -> bytes:
@@ -52,6 +59,27 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     except IntegrityError:
         pass  # another program added the same worker at this moment
     return session.scalars(query).one()
+
+
+def known_worker(connection: Connection, endpoint: str, external_id: str) -> int | None:
+    """Our id of the worker with this id at this endpoint, if they were seen before."""
+    return connection.scalar(_KNOWN, {"at": endpoint, "of": external_id})
+
+
+def new_worker(connection: Connection, endpoint: str, external_id: str) -> int:
+    """The same for a worker who is seen for the first time. Another program may add them at this moment."""
+    with Session(connection) as session:
+        key = stored_secret(session, "pseudonym key")
+    made = {"pseudonym": pseudonym(key, endpoint, external_id)}
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    workers, identities = table(WorkerRow), table(WorkerIdentityRow)
+    added = insert(workers).on_conflict_do_nothing().returning(workers.c.id)
+    worker = connection.scalar(added, made)
+    if worker is None:
+        worker = connection.scalar(select(workers.c.id).where(workers.c.pseudonym == made["pseudonym"]))
+    identity = {"worker_id": worker, "endpoint": endpoint, "external_id": external_id}
+    connection.execute(insert(identities).on_conflict_do_nothing(), identity)
+    return int(worker)
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:

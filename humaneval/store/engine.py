@@ -84,6 +84,13 @@ def reading(engine: Engine) -> Iterator[Session]:
 
 
 @contextmanager
+def connected(engine: Engine) -> Iterator[Connection]:
+    """A connection for reading, without a session: for statements that a server runs again and again."""
+    with store_errors(engine), engine.connect() as made:
+        yield made
+
+
+@contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
     """A session whose changes are committed together at the end, or not at all."""
     with (

@@ -29,12 +29,19 @@ class Identity:
     """The database as it was when the server started."""
 
     def __init__(self, engine: Engine) -> None:
-        self._path = None
+        self._engine = engine
+        self._path: Path | None = None
         if engine.dialect.name == "sqlite" and engine.url.database:
             self._path = Path(engine.url.database).absolute()
         self._name = engine.url.render_as_string(hide_password=True)
         self._id = _made_id(engine)
         self._file = self._found()
+
+    def check(self) -> None:
+        """Raise StoreError if the database is another one than at the start."""
+        self.check_file()
+        with reading(self._engine) as session:
+            self.check_id(session)
 
     def check_file(self) -> None:
         """Raise StoreError if the file is another one than at the start. A server's database has no file."""

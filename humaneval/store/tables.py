@@ -6,14 +6,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Index, UniqueConstraint, and_
-from sqlalchemy import text as sql
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, UniqueConstraint, and_
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
 from humaneval.store.differences import DifferenceRow as DifferenceRow
-from humaneval.store.types import Base, between, now, one_of
+from humaneval.store.types import Base, between, index_where, now, one_of
 
 
 class MetaRow(Base):
@@ -281,14 +280,9 @@ class AssignmentRow(Base):
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id", "worker_id"),
         one_of("state", ASSIGNMENT_STATES),
-        Index(
-            "uq_assignments_held_row",
-            "endpoint",
-            "row_id",
-            unique=True,
-            sqlite_where=sql("holds_row"),
-            postgresql_where=sql("holds_row"),
-        ),
+        index_where("uq_assignments_held_row", "endpoint", "row_id", where="holds_row", unique=True),
+        index_where("ix_assignments_held", "study_id", "endpoint", "row_id", where="holds_row"),
+        index_where("ix_assignments_open", "study_id", "endpoint", "lease_until", where="state = 'opened'"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

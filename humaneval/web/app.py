@@ -7,18 +7,22 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from flask import Flask
 from itsdangerous import URLSafeSerializer
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import PrerequisiteError
 from humaneval.serving import SECONDS_TO_FINISH, Servers, until_told
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
+from humaneval.store.identity import Identity
+from humaneval.store.together import Writer
 from humaneval.web import hit_forms, link_forms, security
 from humaneval.web.forms import Context
 
@@ -47,9 +51,10 @@ def create_app(
     else:
         with writing(engine) as session:
             key = stored_secret(session, "form key")
-    app.extensions["humaneval"] = Context(
-        settings, engine, URLSafeSerializer(key, salt="form"), answered, in_hand
-    )
+    identity = Identity(engine)
+    writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
+    signer = URLSafeSerializer(key, salt="form")
+    app.extensions["humaneval"] = Context(settings, engine, signer, identity, writer, answered, in_hand)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
@@ -57,6 +62,18 @@ def create_app(
     app.register_blueprint(link_forms.blueprint)
     security.install(app)
     return app
+
+
+def _begun(identity: Identity, connection: Connection, study_id: int) -> None:
+    """Before anything is written: the right database, and nobody else who writes about the study."""
+    identity.check_id(connection)
+    hold_study_at(connection, study_id)
+
+
+def _ended(identity: Identity) -> None:
+    """Before anything that was written is acknowledged."""
+    identity.check_file()
+    identity.check_log()
 
 
 def run(app: Flask, host: str, port: int, listening: Callable[[int], None]) -> None:

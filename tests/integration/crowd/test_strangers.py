@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from humaneval.crowd.claims import Outcome, keep_answers, open_form
+from humaneval.crowd.claims import Outcome, open_form
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.publish import publish_hits
