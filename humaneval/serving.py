@@ -7,7 +7,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +22,10 @@ FILES_BESIDE = 24
 FILES_EACH = 3
 """Those of a thread's connection to an SQLite database."""
 SECONDS_TO_FINISH = 10.0
+
+RANKS = 3
+Rank = Callable[[str, str], int]
+"""Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
 
 
 class Servers:
@@ -38,15 +43,15 @@ class Servers:
         *,
         threads: int,
         most_bytes: int,
-        first: str = "",
+        rank: Rank = lambda method, path: 0,
         **options: Any,
     ) -> None:
         """Serve `app` at a socket. Bodies of `most_bytes` or more are refused, and none is put on the disk.
 
-        Requests for paths that begin with `first` need no database, and do not wait behind those that do.
+        Requests of a lower `rank` do not wait behind others.
         """
         files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * threads
-        dispatcher = _Dispatcher(first)
+        dispatcher = _Dispatcher(rank)
         dispatcher.set_thread_count(threads)
         server = create_server(
             app,
@@ -83,26 +88,46 @@ class Servers:
         until = time.monotonic() + SECONDS_TO_FINISH
         while any(_busy(server) for server in self._servers) and time.monotonic() < until:
             wasyncore.loop(timeout=0.1, map=self._map, count=1, use_poll=True)
+        self.close()
+
+    def close(self) -> None:
+        """End threads and connections. Closing twice, or what never ran, does no harm."""
         for server in self._servers:
             server.task_dispatcher.shutdown()
         wasyncore.close_all(self._map)
+        self._servers.clear()
 
 
 class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
-    """The threads and their queue, in which some requests come first. None that waits makes a line."""
+    """The threads and what waits for them. None that waits makes a line in the log."""
 
-    def __init__(self, first: str) -> None:
+    def __init__(self, rank: Rank) -> None:
         super().__init__()
-        self._first = first
+        self.queue = _Ranked(rank)
 
     def add_task(self, task: Any) -> None:
-        path = task.requests[0].path if task.requests else ""
         with self.lock:
-            if self._first and path.startswith(self._first):
-                self.queue.appendleft(task)
-            else:
-                self.queue.append(task)
+            self.queue.append(task)
             self.queue_cv.notify()
+
+
+class _Ranked:
+    """A queue of requests: of those with the lowest rank, the one that came first."""
+
+    def __init__(self, rank: Rank) -> None:
+        self._rank = rank
+        self._ranks: list[deque[Any]] = [deque() for _ in range(RANKS)]
+
+    def append(self, task: Any) -> None:
+        asked = task.requests[0] if task.requests else None
+        whole = asked is not None and asked.error is None
+        self._ranks[self._rank(asked.command, asked.path) if asked and whole else 0].append(task)
+
+    def popleft(self) -> Any:
+        return next(each for each in self._ranks if each).popleft()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._ranks))
 
 
 def _allowed_files() -> int:

@@ -6,7 +6,7 @@ assignment, worker).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -54,10 +54,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The outcome, and for FORM, ANSWERED and IN_HAND which assignment it is about."""
+    """The outcome, and for FORM, ANSWERED and IN_HAND which assignment it is about.
+
+    `row_id` is the row of a FORM of this HIT; of another HIT of the study it is 0.
+    """
 
     outcome: Outcome
     assignment_id: int = 0
+    row_id: int = field(default=0, compare=False)
 
 
 class Visit(NamedTuple):
@@ -159,7 +163,7 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     row_id = _next_row(connection, claims, visit, beyond)
     if row_id is None:
         return Opened(Outcome.FULL)
-    return Opened(Outcome.FORM, _claimed(connection, claims, visit, row_id))
+    return Opened(Outcome.FORM, _claimed(connection, claims, visit, row_id), row_id)
 
 
 def _begun(connection: Connection, hit: FoundHit, visit: Visit, mine: Claim) -> Opened | None:
@@ -177,7 +181,7 @@ def _begun(connection: Connection, hit: FoundHit, visit: Visit, mine: Claim) -> 
     if mine.open:
         if mine.lease_until is not None and mine.lease_until < visit.now:
             connection.execute(_CHANGED, {"of": mine.id, "lease_until": _lease(hit, visit)})
-        return Opened(Outcome.FORM, mine.id)
+        return Opened(Outcome.FORM, mine.id, mine.row_id or 0 if mine.hit_id == hit.id else 0)
     return None
 
 

@@ -14,6 +14,8 @@ from sqlalchemy.orm import Session
 from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import table
 
+PSEUDONYM_KEY = "pseudonym key"
+_SECRET = select(table(MetaRow).c.value).where(table(MetaRow).c.key == bindparam("key"))
 _identities = table(WorkerIdentityRow).c
 _KNOWN = select(_identities.worker_id).where(
     _identities.endpoint == bindparam("at"), _identities.external_id == bindparam("of")
@@ -49,7 +51,7 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     known = session.scalar(query)
     if known is not None:
         return known
-    key = stored_secret(session, "pseudonym key")
+    key = stored_secret(session, PSEUDONYM_KEY)
     try:
         with session.begin_nested():
             worker = WorkerRow(pseudonym=pseudonym(key, endpoint, external_id))
@@ -68,8 +70,12 @@ def known_worker(connection: Connection, endpoint: str, external_id: str) -> int
 
 def new_worker(connection: Connection, endpoint: str, external_id: str) -> int:
     """The same for a worker who is seen for the first time. Another program may add them at this moment."""
-    with Session(connection) as session:
-        key = stored_secret(session, "pseudonym key")
+    stored = connection.scalar(_SECRET, {"key": PSEUDONYM_KEY})
+    if stored is None:
+        with Session(connection) as session:
+            key = stored_secret(session, PSEUDONYM_KEY)
+    else:
+        key = bytes.fromhex(stored)
     made = {"pseudonym": pseudonym(key, endpoint, external_id)}
     insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     workers, identities = table(WorkerRow), table(WorkerIdentityRow)

@@ -7,6 +7,7 @@ once with "database is locked", whatever the busy timeout.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -114,6 +115,13 @@ def writing_alone(engine: Engine, what: str) -> Iterator[Session]:
         ) from error
 
 
+def _folder_is_read_only(engine: Engine, reason: str) -> bool:
+    """Whether SQLite cannot open a file that is there, because it cannot make the files beside it."""
+    path = Path(engine.url.database or "")
+    there = "unable to open" in reason and engine.dialect.name == "sqlite" and path.is_file()
+    return there and not os.access(path.absolute().parent, os.W_OK)
+
+
 @contextmanager
 def store_errors(engine: Engine) -> Iterator[None]:
     """Turn the driver's errors about a busy, missing or damaged database into a StoreError."""
@@ -130,7 +138,12 @@ def store_errors(engine: Engine) -> Iterator[None]:
                 f"the database {where} was busy for {BUSY_SECONDS} s",
                 "Another program is using it. Try again.",
             ) from error
-        if "full" in reason or "No space left" in reason:
+        if "readonly" in reason or "read-only" in reason or _folder_is_read_only(engine, reason):
+            raise StoreError(
+                f"the database {where} can only be read here: {reason}",
+                "Make the file and its folder writable for this user, or use a copy.",
+            ) from error
+        if "full" in reason or "No space left" in reason or "disk I/O" in reason:
             raise StoreError(
                 f"the database {where} cannot be written: {reason}",
                 "Free some space on its disk, and try again.",

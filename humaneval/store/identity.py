@@ -48,11 +48,6 @@ class Identity:
         if self._found() != self._file:
             raise self._other()
 
-    def check_log(self) -> None:
-        """Raise StoreError if the log is missing into which SQLite has just written."""
-        if self._path is not None and not os.path.exists(f"{self._path}-wal"):
-            raise self._other()
-
     def check_id(self, connection: Connection | Session) -> None:
         """Raise StoreError if `connection` leads to another database."""
         if connection.scalar(_ID, {"key": DATABASE_ID}) != self._id:

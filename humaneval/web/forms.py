@@ -48,6 +48,8 @@ def context() -> Context:
 
 def hit_with(key: str) -> FoundHit | None:
     """The HIT or link with this key."""
+    if not (key.isascii() and key.isprintable()):  # PostgreSQL takes no NUL
+        return None
     with connected(context().engine) as connection:
         return find_hit(connection, key)
 

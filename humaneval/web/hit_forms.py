@@ -111,10 +111,14 @@ def show(hit_key: str) -> Response:
     if refusal is not None:
         return refusal
     origin = _submit_origin(_endpoint(hit), ids["turkSubmitTo"])
+    if found.row_id:
+        form = form_shown(context().engine, hit, found.row_id)
+        return form_page(form, _delivery(hit.key, found.assignment_id, origin))
     work = work_with(found.assignment_id)
     if found.outcome is Outcome.ANSWERED:
         return _hand_over(work, origin)
-    return form_page(form_shown(context().engine, work.hit, work.row_id), _delivery(work, origin))
+    form = form_shown(context().engine, work.hit, work.row_id)
+    return form_page(form, _delivery(work.hit.key, work.id, origin))
 
 
 @blueprint.post("/form/<hit_key>/here")
@@ -150,7 +154,7 @@ def answer(hit_key: str) -> Response:
         fields = known_fields(request.form, work)
         gaps = with_gaps(work, fields)
         if gaps is not None:
-            return form_page(gaps, _delivery(work, origin), status=422)
+            return form_page(gaps, _delivery(hit_key, work.id, origin), status=422)
         kept(work, fields)
         context().answered(hit.endpoint, hit.study_name)
     # A page that can be reloaded: browsers ask before they show a posted page again.
@@ -257,10 +261,10 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
     return asked if asked in (endpoint.submit_origin, *endpoint.worker_sites) else endpoint.submit_origin
 
 
-def _delivery(work: Work, origin: str) -> Delivery:
-    token = context().signer.dumps([work.id, origin])
+def _delivery(hit_key: str, assignment_id: int, origin: str) -> Delivery:
+    token = context().signer.dumps([assignment_id, origin])
     return Delivery(
-        action=f"{messages.root()}form/{work.hit.key}",
+        action=f"{messages.root()}form/{hit_key}",
         token=token if isinstance(token, str) else token.decode(),
         root=messages.root(),
     )
