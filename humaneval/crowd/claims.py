@@ -7,9 +7,10 @@ assignment, worker).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, bindparam, insert, select, update
 
@@ -18,7 +19,7 @@ from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import free_row, give_up, release_expired, release_returned, taken
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.participants import COMPENSATION, DONE
-from humaneval.crowd.pseudonyms import known_worker, new_worker
+from humaneval.crowd.pseudonyms import seen_worker
 from humaneval.crowd.work import find_work
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow, WorkerIdentityRow
@@ -26,6 +27,10 @@ from humaneval.store.types import table
 
 GRACE = timedelta(minutes=5)
 """Added to the platform's own deadline: clocks differ, and answers may be on their way."""
+LOOK_EVERY = timedelta(seconds=1)
+"""A crowd need not look at each opening for leases that ran out."""
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_looked: WeakKeyDictionary[Engine, dict[tuple[int, str], datetime]] = WeakKeyDictionary()
 
 
 class Outcome(StrEnum):
@@ -142,18 +147,17 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     elsewhere = hit.external_id and visit.external_hit and hit.external_id != visit.external_hit
     if hit.row_id is not None or elsewhere:
         return Opened(Outcome.UNKNOWN)
-    known = known_worker(connection, hit.endpoint, visit.worker)
-    worker_id = known or new_worker(connection, hit.endpoint, visit.worker)
-    claims = find_claims(connection, hit, worker_id, visit.assignment)
+    worker = seen_worker(connection, hit.endpoint, visit.worker)
+    claims = find_claims(connection, hit, worker.id, visit.assignment)
     mine = claims.mine
     begun = None if mine is None else _begun(connection, hit, visit, mine)
     if begun is not None:
         return begun
     # Nobody has decided anything about a worker who comes for the first time.
-    refused = _refused(connection, engine, claims, visit) if known or hit.endpoint == "link" else None
+    refused = _refused(connection, engine, claims, visit) if worker.before or hit.audience else None
     if refused is not None:
         return refused
-    _release(connection, claims, visit)
+    _release(connection, engine, claims, visit)
     # A platform that signs counts its places itself.
     beyond = bool(hit.audience or not visit.confirmed) and taken(connection, hit) >= hit.assignments
     if beyond and hit.audience:
@@ -199,13 +203,17 @@ def _refused(connection: Connection, engine: Engine, claims: Claims, visit: Visi
     return None if in_hand is None else Opened(Outcome.IN_HAND, in_hand)
 
 
-def _release(connection: Connection, claims: Claims, visit: Visit) -> None:
+def _release(connection: Connection, engine: Engine, claims: Claims, visit: Visit) -> None:
     """Release rows whose lease ran out, and rows that this worker left unanswered elsewhere in the study.
 
     Release also the row of an earlier worker under the same assignment id: platforms reuse such ids. Who is
     not confirmed cannot end the lease of anybody who may be somebody else.
     """
-    release_expired(connection, claims.hit, visit.now)
+    looked = _looked.setdefault(engine, {})
+    place = (claims.hit.study_id, claims.hit.endpoint)
+    if not timedelta(0) <= visit.now - looked.get(place, LONG_AGO) < LOOK_EVERY:
+        release_expired(connection, claims.hit, visit.now)
+        looked[place] = visit.now
     for each in claims.open_elsewhere if visit.confirmed else ():
         until = min(each.lease_until or visit.now, visit.now)
         changed = {"holds_row": False, "state": "superseded", "lease_until": until}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,11 +16,12 @@ from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import table
 
 PSEUDONYM_KEY = "pseudonym key"
-_SECRET = select(table(MetaRow).c.value).where(table(MetaRow).c.key == bindparam("key"))
+_stored = select(table(MetaRow).c.value).where(table(MetaRow).c.key == PSEUDONYM_KEY)
 _identities = table(WorkerIdentityRow).c
-_KNOWN = select(_identities.worker_id).where(
+_known = select(_identities.worker_id).where(
     _identities.endpoint == bindparam("at"), _identities.external_id == bindparam("of")
 )
+_KNOWN = select(_known.scalar_subquery(), _stored.scalar_subquery())
 
 
 def stored_secret(session: Session, name: str) -> bytes:
@@ -63,14 +65,23 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     return session.scalars(query).one()
 
 
-def known_worker(connection: Connection, endpoint: str, external_id: str) -> int | None:
-    """Our id of the worker with this id at this endpoint, if they were seen before."""
-    return connection.scalar(_KNOWN, {"at": endpoint, "of": external_id})
+class SeenWorker(NamedTuple):
+    """Our id of a worker, and whether they were seen before."""
+
+    id: int
+    before: bool
 
 
-def new_worker(connection: Connection, endpoint: str, external_id: str) -> int:
-    """The same for a worker who is seen for the first time. Another program may add them at this moment."""
-    stored = connection.scalar(_SECRET, {"key": PSEUDONYM_KEY})
+def seen_worker(connection: Connection, endpoint: str, external_id: str) -> SeenWorker:
+    """The worker with this id at this endpoint, added when first seen."""
+    known, stored = connection.execute(_KNOWN, {"at": endpoint, "of": external_id}).one()
+    if known is not None:
+        return SeenWorker(int(known), True)
+    return SeenWorker(_new_worker(connection, endpoint, external_id, stored), False)
+
+
+def _new_worker(connection: Connection, endpoint: str, external_id: str, stored: str | None) -> int:
+    """Another program may add the same worker at this moment."""
     if stored is None:
         with Session(connection) as session:
             key = stored_secret(session, PSEUDONYM_KEY)
