@@ -5,6 +5,7 @@ A plugin, so that integration and browser tests share it; the folder `tests/inte
 
 from __future__ import annotations
 
+import hmac
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import boto3
 import pytest
@@ -222,6 +224,13 @@ def client_of() -> Iterator[Callable[..., Any]]:
 def nobodys_session() -> boto3.Session:
     """Keys that no service knows, for endpoints that want some."""
     return boto3.Session(aws_access_key_id="a", aws_secret_access_key="b")
+
+
+def signed(secret: str, assignment: str, worker: str, hit: str = "") -> str:
+    """The query of a form's address as the marketplace makes it, written from its documentation."""
+    said = f"{assignment}\n{worker}\n{hit}".encode()
+    given = {"assignmentId": assignment, "workerId": worker, "hitId": hit}
+    return urlencode(given | {"turkSignature": hmac.new(secret.encode(), said, "sha256").hexdigest()})
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import click
 
 from humaneval.cli.run import App, say, with_app
 from humaneval.web.app import create_app, run
+from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
 
 
@@ -17,10 +18,13 @@ def serve(app: App, host: str | None, port: int | None) -> None:
     """Serve the annotators' forms until Ctrl-C. Browsers must be able to reach them under `public_url`."""
     host, port = host or app.settings.host, app.settings.port if port is None else port
     excluder = Excluder(app.study_at)
-    application = create_app(app.settings, app.engine, excluder.answered, host=host)
+    application = create_app(
+        app.settings, app.engine, excluder.answered, Asker(app.study_at).in_hand, host=host
+    )
 
-    def announce() -> None:
-        say(f"Forms: http://{host}:{port}, for browsers at {app.settings.public_url}")
+    def announce(port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        say(f"Forms: http://{shown}:{port}, for browsers at {app.settings.public_url}")
         say("Press Ctrl-C to stop.", err=True)
 
     run(application, host, port, announce)

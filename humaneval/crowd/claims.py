@@ -1,4 +1,4 @@
-"""Hands rows to workers: the next free row, once, under a lease. Keeps their answers as soon as they arrive.
+"""Hands rows to workers: the next free row, once, under a lease.
 
 Opening an accepted form is the only write that a GET may do. It is idempotent for each (endpoint,
 assignment, worker).
@@ -6,39 +6,31 @@ assignment, worker).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, and_, or_, select, update
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import Connection, Engine, bindparam, insert, select, update
 
-from humaneval.crowd.answers import read_answers
-from humaneval.crowd.form_of_row import is_passed_on
-from humaneval.crowd.free_rows import free_row, release_returned, row_is_free, taken
-from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participants import (
-    DONE,
-    forms_allowed,
-    forms_done,
-    intend_exclusion,
-    is_compensated,
-    is_kept_out,
-)
-from humaneval.crowd.pseudonyms import external_worker_id, worker_row
+from humaneval.crowd.admission import Claim, Claims, admitted, find_claims
+from humaneval.crowd.found_hit import FoundHit, find_hit
+from humaneval.crowd.free_rows import free_row, give_up, release_expired, release_returned, taken
+from humaneval.crowd.outbox import hold_study_at
+from humaneval.crowd.participants import COMPENSATION, DONE
+from humaneval.crowd.pseudonyms import seen_worker
+from humaneval.crowd.work import find_work
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import (
-    AnswerRow,
-    AssignmentRow,
-    HitRow,
-    WorkerIdentityRow,
-)
-from humaneval.study.stored import Study, study_of
+from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow, WorkerIdentityRow
+from humaneval.store.types import table
 
 GRACE = timedelta(minutes=5)
 """Added to the platform's own deadline: clocks differ, and answers may be on their way."""
+LOOK_EVERY = timedelta(seconds=1)
+"""A crowd need not look at each opening for leases that ran out."""
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_looked: WeakKeyDictionary[Engine, dict[tuple[int, str], datetime]] = WeakKeyDictionary()
 
 
 class Outcome(StrEnum):
@@ -61,14 +53,39 @@ class Outcome(StrEnum):
     """A link that no longer takes new people."""
     UNKNOWN = "unknown"
     """Not a HIT of ours."""
+    BEYOND = "beyond"
+    """The HIT's places are taken, and nothing says that the platform let this person in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The outcome, and for FORM, ANSWERED and IN_HAND which assignment it is about."""
+    """The outcome, and for FORM, ANSWERED and IN_HAND which assignment it is about.
+
+    `row_id` is the row of a FORM of this HIT; of another HIT of the study it is 0.
+    """
 
     outcome: Outcome
     assignment_id: int = 0
+    row_id: int = field(default=0, compare=False)
+
+
+class Visit(NamedTuple):
+    """A worker who opens a form under an assignment id.
+
+    `external_hit` is the platform's id of the HIT, as the address has it. `move` says that the worker has
+    returned the form that they have open in another HIT, `program` that the worker is a simulated annotator,
+    and `confirmed` that the platform has signed the address. Without that, a HIT whose places are taken gives
+    a row only if the platform says that somebody has it `in_hand`.
+    """
+
+    assignment: str
+    worker: str
+    now: datetime
+    external_hit: str = ""
+    move: bool = False
+    program: bool = False
+    confirmed: bool = True
+    in_hand: int = 0
 
 
 def open_form(
@@ -81,29 +98,33 @@ def open_form(
     now: datetime,
     move: bool = False,
     program: bool = False,
+    confirmed: bool = True,
+    in_hand: int = 0,
 ) -> Opened:
     """Give (assignment, worker) its row: the one it has, otherwise the next free one.
 
-    A worker who has a form open in another HIT keeps it there, unless `move` says that they returned it.
-    `program` says that the worker is a simulated annotator.
+    A worker who has a form open in another HIT keeps it there, unless they `move`. See `Visit`.
     """
+    visit = Visit(assignment, worker, now, external_hit, move, program, confirmed, in_hand)
     with writing(engine) as session:
-        return _open(session, engine, hit_key, external_hit, assignment, worker, now, move, program)
-
-
-def reopen_form(engine: Engine, assignment_id: int, now: datetime, *, program: bool = False) -> Opened:
-    """The same for a person who comes back to a form that they have claimed."""
-    with writing(engine) as session:
-        # Columns, not the row itself: it is read when the study is held.
-        mine = session.execute(
-            select(HitRow.key, AssignmentRow.external_id, AssignmentRow.worker_id)
-            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
-            .where(AssignmentRow.id == assignment_id)
-        ).first()
-        if mine is None:
+        connection = session.connection()
+        hit = find_hit(connection, hit_key)
+        if hit is None:
             return Opened(Outcome.UNKNOWN)
-        worker = external_worker_id(session, mine.worker_id)
-        return _open(session, engine, mine.key, "", mine.external_id, worker, now, False, program)
+        hold_study_at(connection, hit.study_id)
+        return open_in(connection, engine, hit, visit)
+
+
+def reopen_in(
+    connection: Connection, engine: Engine, assignment_id: int, now: datetime, *, program: bool = False
+) -> Opened:
+    """The same for a person who comes back to a form that they have claimed."""
+    mine = find_work(connection, assignment_id)
+    if mine is None:
+        return Opened(Outcome.UNKNOWN)
+    given = {"id": mine.worker_id}
+    worker = connection.execute(_IDENTITY, given).scalar_one()
+    return open_in(connection, engine, mine.hit, Visit(mine.external_id, worker, now, program=program))
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -119,232 +140,144 @@ def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
         return session.scalar(begun.limit(1)) is not None
 
 
-class _Visit(NamedTuple):
-    """A worker who opens a form of a HIT under an assignment id."""
-
-    hit: HitRow
-    study: Study
-    external_id: str
-    worker_id: int
-    now: datetime
-    program: bool
-
-
-def _open(
-    session: Session,
-    engine: Engine,
-    hit_key: str,
-    external_hit: str,
-    external_id: str,
-    worker: str,
-    now: datetime,
-    move: bool,
-    program: bool,
-) -> Opened:
-    hit = _hit(session, hit_key, external_hit)
-    if hit is None:
+def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
+    """As `open_form`, in a transaction that holds the study."""
+    # Until `publish` has confirmed the HIT we do not know the platform's id. The unguessable key vouches for
+    # it. A static HIT has no form of ours.
+    elsewhere = hit.external_id and visit.external_hit and hit.external_id != visit.external_hit
+    if hit.row_id is not None or elsewhere:
         return Opened(Outcome.UNKNOWN)
-    hold_study(session, hit.study_id)
-    worker_id = worker_row(session, hit.endpoint, worker).id
-    visit = _Visit(hit, study_of(engine, hit.study), external_id, worker_id, now, program)
-    mine = _mine(session, visit)
-    begun = None if mine is None else _begun(session, visit, mine)
+    worker = seen_worker(connection, hit.endpoint, visit.worker)
+    claims = find_claims(connection, hit, worker.id, visit.assignment)
+    mine = claims.mine
+    begun = None if mine is None else _begun(connection, hit, visit, mine)
     if begun is not None:
         return begun
-    done = forms_done(session, visit.study, hit.endpoint, worker_id)
-    refused = _refused(session, visit, done, move)
+    # Nobody has decided anything about a worker who comes for the first time.
+    refused = _refused(connection, engine, claims, visit) if worker.before or hit.audience else None
     if refused is not None:
         return refused
-    _release(session, visit)
-    if hit.audience and taken(session, hit) >= hit.assignments:
+    _release(connection, engine, claims, visit)
+    # A platform that signs counts its places itself.
+    beyond = bool(hit.audience or not visit.confirmed) and taken(connection, hit) >= hit.assignments
+    if beyond and hit.audience:
         return Opened(Outcome.FULL)
-    row_id = _next_row(session, visit, done, mine)
+    if beyond and not visit.in_hand:
+        return Opened(Outcome.BEYOND)
+    row_id = _next_row(connection, claims, visit, beyond)
     if row_id is None:
         return Opened(Outcome.FULL)
-    return Opened(Outcome.FORM, _claimed(session, visit, mine, row_id).id)
+    return Opened(Outcome.FORM, _claimed(connection, claims, visit, row_id), row_id)
 
 
-def _hit(session: Session, key: str, external_id: str) -> HitRow | None:
-    """The HIT whose form is asked for; None if our server shows no form of it."""
-    hit = session.scalar(select(HitRow).where(HitRow.key == key).options(joinedload(HitRow.study)))
-    if hit is None or hit.row_id is not None:
-        return None
-    # Until `publish` has confirmed the HIT we do not know the platform's id. The unguessable key vouches for
-    # it.
-    if hit.external_id and external_id and hit.external_id != external_id:
-        return None
-    return hit
-
-
-def _mine(session: Session, visit: _Visit) -> AssignmentRow | None:
-    """The assignment that this worker has under this id, or has begun by link under another id."""
-    mine = session.scalar(
-        select(AssignmentRow).where(
-            AssignmentRow.endpoint == visit.hit.endpoint,
-            AssignmentRow.external_id == visit.external_id,
-            AssignmentRow.worker_id == visit.worker_id,
-        )
-    )
-    if mine is None and visit.hit.audience:
-        mine = _unanswered(session, visit.hit, visit.worker_id)
-        if mine is not None:
-            mine.external_id = visit.external_id
-    return mine
-
-
-def _begun(session: Session, visit: _Visit, mine: AssignmentRow) -> Opened | None:
+def _begun(connection: Connection, hit: FoundHit, visit: Visit, mine: Claim) -> Opened | None:
     """What opening leads to if the worker has begun; None if the worker needs a row again."""
-    if mine.study_id != visit.study.id:
+    if mine.study_id != hit.study_id:
         return Opened(Outcome.UNKNOWN)
-    if is_compensated(session, mine):
+    if (visit.confirmed and not mine.confirmed) or mine.external_id != visit.assignment:
+        # By link, the same form goes on under the id of another session.
+        now_so = {"external_id": visit.assignment, "confirmed": visit.confirmed or mine.confirmed}
+        connection.execute(_CHANGED, {"of": mine.id, **now_so})
+    if connection.execute(_COMPENSATED, {"of": mine.id}).first() is not None:
         return Opened(Outcome.COMPENSATED)
     if mine.state in DONE:
         return Opened(Outcome.ANSWERED, mine.id)
-    if mine.state == "opened" and mine.holds_row:
+    if mine.open:
         if mine.lease_until is not None and mine.lease_until < visit.now:
-            mine.lease_until = _lease(visit)  # nobody else wanted the row
-        return Opened(Outcome.FORM, mine.id)
+            connection.execute(_CHANGED, {"of": mine.id, "lease_until": _lease(hit, visit)})
+        return Opened(Outcome.FORM, mine.id, mine.row_id or 0 if mine.hit_id == hit.id else 0)
     return None
 
 
-def _refused(session: Session, visit: _Visit, done: Sequence[AssignmentRow], move: bool) -> Opened | None:
-    """Why this worker gets no row, if there is a reason; `move` says that they returned their open form."""
-    hit, study, worker_id = visit.hit, visit.study, visit.worker_id
-    if len(done) >= forms_allowed(session, study, hit.endpoint, worker_id):
+def _refused(connection: Connection, engine: Engine, claims: Claims, visit: Visit) -> Opened | None:
+    """Why this worker gets no row, if there is a reason."""
+    hit = claims.hit
+    may = admitted(connection, hit.study(engine), hit.endpoint, claims.worker_id)
+    if len(claims.done) >= may.allowed:
         return Opened(Outcome.LIMIT)
-    if is_kept_out(session, study, hit.endpoint, worker_id):
+    if may.kept_out:
         return Opened(Outcome.KEPT_OUT)
     if hit.audience and hit.expires_at is not None and hit.expires_at <= visit.now:
         return Opened(Outcome.CLOSED)
-    in_hand = None if move else _in_hand(session, hit, worker_id, visit.now)
+    in_hand = None if visit.move else claims.in_hand(visit.now)
     return None if in_hand is None else Opened(Outcome.IN_HAND, in_hand)
 
 
-def _next_row(
-    session: Session, visit: _Visit, done: Sequence[AssignmentRow], mine: AssignmentRow | None
-) -> int | None:
-    """A free row for this worker; None if every row is taken."""
-    done_rows = [other.row_id for other in done if other.row_id is not None]
+def _release(connection: Connection, engine: Engine, claims: Claims, visit: Visit) -> None:
+    """Release rows whose lease ran out, and rows that this worker left unanswered elsewhere in the study.
+
+    Release also the row of an earlier worker under the same assignment id: platforms reuse such ids. Who is
+    not confirmed cannot end the lease of anybody who may be somebody else.
+    """
+    looked = _looked.setdefault(engine, {})
+    place = (claims.hit.study_id, claims.hit.endpoint)
+    if not timedelta(0) <= visit.now - looked.get(place, LONG_AGO) < LOOK_EVERY:
+        release_expired(connection, claims.hit, visit.now)
+        looked[place] = visit.now
+    for each in claims.open_elsewhere if visit.confirmed else ():
+        until = min(each.lease_until or visit.now, visit.now)
+        changed = {"holds_row": False, "state": "superseded", "lease_until": until}
+        connection.execute(_CHANGED, {"of": each.id, **changed})
+
+
+def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool) -> int | None:
+    """A free row for this worker; None if every row is taken.
+
+    `beyond` the places of its HIT, a claim that nobody has confirmed gets no row that somebody may still be
+    at work on. And the worker who opened a form first, and may have returned it, gives up the hold: invented
+    claims at one HIT never hold more rows than it has places.
+    """
+    hit, mine = claims.hit, claims.mine
+    done_rows = [other.row_id for other in claims.done if other.row_id is not None]
     own = mine.row_id if mine is not None else None
-    row_id = free_row(session, visit.hit, done_rows, own)
-    if row_id is None and not visit.hit.audience and release_returned(session, visit.hit, visit.now):
-        row_id = free_row(session, visit.hit, done_rows, own)
+    row_id = free_row(connection, hit, done_rows, own, visit.now, unshown=beyond)
+    if row_id is not None and beyond:
+        give_up(connection, hit)
+    if row_id is None and not hit.audience and release_returned(connection, hit, visit.now):
+        row_id = free_row(connection, hit, done_rows, own, visit.now)
     return row_id
 
 
-def _claimed(session: Session, visit: _Visit, mine: AssignmentRow | None, row_id: int) -> AssignmentRow:
-    """The assignment with its row, under a lease."""
-    hit = visit.hit
-    if mine is None:
-        mine = AssignmentRow(
-            study_id=hit.study_id,
-            hit_id=hit.id,
-            endpoint=hit.endpoint,
-            external_id=visit.external_id,
-            worker_id=visit.worker_id,
-            state="opened",
-        )
-        session.add(mine)
-    mine.hit_id, mine.state, mine.opened_at = hit.id, "opened", visit.now
-    mine.row_id, mine.holds_row, mine.lease_until = row_id, True, _lease(visit)
-    mine.by_program = visit.program
-    session.flush()
-    return mine
+def _claimed(connection: Connection, claims: Claims, visit: Visit, row_id: int) -> int:
+    """The assignment with its row, under a lease. Returns our id of it."""
+    hit, mine = claims.hit, claims.mine
+    values = {
+        "hit_id": hit.id,
+        "state": "opened",
+        "opened_at": visit.now,
+        "row_id": row_id,
+        "holds_row": True,
+        "lease_until": _lease(hit, visit),
+        "by_program": visit.program,
+    }
+    if mine is not None:
+        connection.execute(_CHANGED, {"of": mine.id, **values})
+        return mine.id
+    made = connection.execute(
+        _NEW,
+        {
+            "study_id": hit.study_id,
+            "endpoint": hit.endpoint,
+            "external_id": visit.assignment,
+            "worker_id": claims.worker_id,
+            "confirmed": visit.confirmed,
+            **values,
+        },
+    )
+    return int(made.scalar_one())
 
 
-def _lease(visit: _Visit) -> datetime:
+def _lease(hit: FoundHit, visit: Visit) -> datetime:
     """Until when a row is kept for a worker who opens its form now."""
-    return visit.now + timedelta(minutes=visit.study.settings.hit.assignment_minutes) + GRACE
+    return visit.now + timedelta(minutes=hit.settings.hit.assignment_minutes) + GRACE
 
 
-def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> int | None:
-    """The form that this worker has open in another HIT of the study: platforms let a worker take several."""
-    other = select(AssignmentRow.id).where(
-        AssignmentRow.study_id == hit.study_id,
-        AssignmentRow.endpoint == hit.endpoint,
-        AssignmentRow.worker_id == worker_id,
-        AssignmentRow.hit_id != hit.id,
-        AssignmentRow.state == "opened",
-        AssignmentRow.holds_row,
-        AssignmentRow.lease_until >= now,
-    )
-    return session.scalar(other.limit(1)) if not hit.audience else None
-
-
-def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow | None:
-    """The form that this person has begun by link and not answered. It is the same form in every session.
-
-    With a form for each session, one person could answer two.
-    """
-    begun = select(AssignmentRow).where(
-        AssignmentRow.study_id == hit.study_id,
-        AssignmentRow.endpoint == hit.endpoint,
-        AssignmentRow.worker_id == worker_id,
-        AssignmentRow.state.in_(("opened", "superseded")),
-    )
-    return session.scalar(begun.order_by(AssignmentRow.id.desc()).limit(1))
-
-
-def _release(session: Session, visit: _Visit) -> None:
-    """Release rows whose lease ran out, and rows that this worker left unanswered elsewhere in the study.
-
-    Release also the row of an earlier worker under the same assignment id: platforms reuse such ids.
-    """
-    session.execute(
-        update(AssignmentRow)
-        .where(
-            AssignmentRow.study_id == visit.study.id,
-            AssignmentRow.endpoint == visit.hit.endpoint,
-            AssignmentRow.state == "opened",
-            AssignmentRow.holds_row,
-            or_(
-                AssignmentRow.lease_until < visit.now,
-                AssignmentRow.worker_id == visit.worker_id,
-                and_(
-                    AssignmentRow.external_id == visit.external_id,
-                    AssignmentRow.worker_id != visit.worker_id,
-                ),
-            ),
-        )
-        .values(holds_row=False, state="superseded")
-        .execution_options(synchronize_session="fetch")
-    )
-    session.flush()
-
-
-def keep_answers(
-    engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime, *, program: bool = False
-) -> Mapping[str, str]:
-    """Keep the answers of a form; the first complete set stays. Returns the set that is kept, once it is on
-    the disk."""
-    with writing(engine) as session:
-        assignment = session.get_one(
-            AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
-        )
-        hold_study(session, assignment.hit.study_id)
-        session.refresh(assignment, ["state", "row_id", "holds_row"])
-        kept = session.scalar(
-            select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
-        )
-        if kept is not None:
-            return dict(kept.fields)
-        passed_on = is_passed_on(session, assignment)
-        session.add(
-            AnswerRow(assignment_id=assignment_id, source="server", fields=dict(fields), received_at=now)
-        )
-        assignment.answered_at, assignment.by_program = now, program
-        assignment.consent_version = read_answers(fields).consent
-        if passed_on:
-            return dict(fields)
-        if assignment.state in ("opened", "superseded"):
-            # Superseded: the lease ran out while the worker was at work. The answers are still kept.
-            assignment.state = "answered"
-            row_id = assignment.row_id
-            assignment.holds_row = assignment.holds_row or (
-                row_id is not None and row_is_free(session, assignment.endpoint, row_id)
-            )
-        if not assignment.hit.audience:  # links have no list: our own record of who answered is enough
-            session.flush()
-            study = study_of(engine, assignment.hit.study)
-            intend_exclusion(session, study, assignment.endpoint, assignment.worker_id)
-        return dict(fields)
+_work, _payments, _identities = table(AssignmentRow), table(PaymentRow), table(WorkerIdentityRow)
+_NEW = insert(_work).returning(_work.c.id)
+_CHANGED = update(_work).where(_work.c.id == bindparam("of"))
+_COMPENSATED = (
+    select(_payments.c.id)
+    .where(_payments.c.assignment_id == bindparam("of"), _payments.c.kind == COMPENSATION)
+    .limit(1)
+)
+_IDENTITY = select(_identities.c.external_id).where(_identities.c.worker_id == bindparam("id"))

@@ -232,6 +232,7 @@ def _take_in(
         )
         session.add(assignment)
         session.flush()
+    assignment.confirmed = True
     kept = session.scalar(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "platform")
     )

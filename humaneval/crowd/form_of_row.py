@@ -6,23 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import Engine, select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy import Engine, bindparam, select
+from sqlalchemy.orm import Session, selectinload
 
 from humaneval.crowd.form_page import Form, ShownPassage
+from humaneval.crowd.found_hit import FoundHit
+from humaneval.crowd.work import find_work
 from humaneval.domain import Sentences
-from humaneval.store.engine import reading
+from humaneval.errors import UsageError
+from humaneval.store.engine import connected
 from humaneval.store.queries import TEST_ENDPOINTS
-from humaneval.store.tables import (
-    AnswerRow,
-    AssignmentRow,
-    HitRow,
-    PassageRow,
-    RowPassageRow,
-    RowRow,
-    StudyRow,
-)
-from humaneval.study.stored import settings_of
+from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
+from humaneval.store.types import table
+from humaneval.study.file import StudyFile
+from humaneval.study.stored import MOST_PARSED, settings_of
 from humaneval.study.words import Channel
 
 
@@ -45,48 +42,63 @@ class Place:
 
 def load_form(engine: Engine, assignment_id: int) -> Place:
     """The form of an opened assignment."""
-    with reading(engine) as session:
-        assignment = session.get_one(
-            AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
-        )
-        answer = session.scalar(
-            select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
-        )
-        form = form_of(session, assignment.hit.study, assignment.row_id, assignment.endpoint)
-        return Place(
-            form,
-            assignment.id,
-            assignment.external_id,
-            assignment.endpoint,
-            assignment.hit.key,
-            channel_of(assignment.hit),
-            answer.fields if answer else None,
-            is_passed_on(session, assignment),
-        )
+    with connected(engine) as connection:
+        work = find_work(connection, assignment_id)
+    if work is None:
+        raise UsageError(f"there is no assignment {assignment_id}", "Open the form again.")
+    hit = work.hit
+    return Place(
+        form_shown(engine, hit, work.row_id),
+        work.id,
+        work.external_id,
+        hit.endpoint,
+        hit.key,
+        channel_of(hit),
+        work.answered,
+        work.passed_on,
+    )
 
 
-def channel_of(hit: HitRow) -> Channel:
+_by_link: dict[str, StudyFile] = {}
+
+
+def shown_settings(hit: FoundHit) -> StudyFile:
+    """The settings as people who come through `hit` read them. The same study gives the same object."""
+    if not hit.audience:
+        return hit.settings
+    if hit.settings_hash not in _by_link:
+        if len(_by_link) >= MOST_PARSED:
+            _by_link.clear()
+        _by_link[hit.settings_hash] = hit.settings.by_link
+    return _by_link[hit.settings_hash]
+
+
+def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
+    """What a row shows to people who come to it through `hit`."""
+    settings = shown_settings(hit)
+    with connected(engine) as connection:
+        rows = connection.execute(_SHOWN, {"row": row_id}).all() if row_id is not None else []
+    passages = tuple(
+        ShownPassage(row.place, _five(row.sentences), row.title if settings.page.show_titles else "")
+        for row in rows
+    )
+    form_hash = rows[0].shown_hash if rows else ""
+    return Form(settings, passages, form_hash, hit.simulated, tests_at(hit.is_test, hit.endpoint))
+
+
+def channel_of(hit: FoundHit) -> Channel:
     """How people come to the forms of `hit`."""
     return cast(Channel, hit.audience or "hit")
 
 
-def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
-    """Whether another worker has opened a form under the same assignment id after this one did.
-
-    Some platforms give a returned assignment to the next worker under the same id.
-    """
-    later = select(AssignmentRow.id).where(
-        AssignmentRow.endpoint == assignment.endpoint,
-        AssignmentRow.external_id == assignment.external_id,
-        AssignmentRow.worker_id != assignment.worker_id,
-        AssignmentRow.opened_at > assignment.opened_at,
-    )
-    return session.scalar(later.limit(1)) is not None
-
-
 def tests_of(study: StudyRow, endpoint: str) -> tuple[str, ...]:
     """What kinds of test the study is at `endpoint`, as keys of words; empty if it is no test."""
-    return ("pilot",) * study.is_test + ("rehearsal",) * (endpoint in TEST_ENDPOINTS)
+    return tests_at(study.is_test, endpoint)
+
+
+def tests_at(is_test: bool, endpoint: str) -> tuple[str, ...]:
+    """The same for a study that is a pilot, or not."""
+    return ("pilot",) * is_test + ("rehearsal",) * (endpoint in TEST_ENDPOINTS)
 
 
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
@@ -116,3 +128,14 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
 def _five(sentences: list[str]) -> Sentences:
     first, second, third, fourth, fifth = sentences
     return first, second, third, fourth, fifth
+
+
+_rows, _places, _passages, _stories = map(table, (RowRow, RowPassageRow, PassageRow, StoryRow))
+_SHOWN = (
+    select(_places.c.place, _passages.c.sentences, _stories.c.title, _rows.c.shown_hash)
+    .join_from(_places, _rows, _rows.c.id == _places.c.row_id)
+    .join(_passages, _passages.c.id == _places.c.passage_id)
+    .join(_stories, _stories.c.id == _passages.c.story_id)
+    .where(_places.c.row_id == bindparam("row"))
+    .order_by(_places.c.place)
+)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from xml.etree import ElementTree
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humaneval.crowd.page_words import PageWords, isolated
+from humaneval.crowd.skeleton import filled
 from humaneval.domain import Sentences
 from humaneval.errors import PlatformError
 from humaneval.resources import bundled
@@ -88,7 +90,45 @@ def _asset(name: str) -> str:
 
 
 def render_form(form: Form, delivery: Delivery) -> str:
-    """The form as HTML."""
+    """The form as HTML. Forms that nobody has filled in differ in their stories only."""
+    if delivery.static or form != _untouched(form):
+        return _rendered(form, delivery)
+    titled = tuple(bool(shown.title) for shown in form.passages)
+    key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, titled)
+    values = [delivery.action, delivery.token, form.form_hash]
+    values += [text for shown in form.passages for text in (shown.title, *shown.sentences)]
+
+    def skeleton(holes: Sequence[str]) -> str:
+        rest = iter(holes[3:])
+        passages = []
+        for shown in form.passages:
+            title, first, second, third, fourth, fifth = (next(rest) for _ in range(6))
+            sentences = (first, second, third, fourth, fifth)
+            passages.append(replace(shown, title=title if shown.title else "", sentences=sentences))
+        delivered = replace(delivery, action=holes[0], token=holes[1])
+        return _rendered(replace(form, passages=tuple(passages), form_hash=holes[2]), delivered)
+
+    return filled(key, form.study, values, skeleton)
+
+
+def render_handover(study: StudyFile, action: str, fields: Mapping[str, str], root: str) -> str:
+    """The page that submits the answers to the platform."""
+    names = tuple(fields)
+
+    def skeleton(holes: Sequence[str]) -> str:
+        shown = dict(zip(names, holes[1:], strict=True))
+        return render("handover.html", study, "hit", root=root, action=holes[0], fields=shown)
+
+    return filled(("handover", names, root), study, [action, *fields.values()], skeleton)
+
+
+def _untouched(form: Form) -> Form:
+    """The form as it is before anybody has filled it in."""
+    passages = tuple(replace(shown, choice=None, seconds="") for shown in form.passages)
+    return Form(form.study, passages, form.form_hash, form.simulated, form.tests)
+
+
+def _rendered(form: Form, delivery: Delivery) -> str:
     return render(
         "detection.html",
         form.study,

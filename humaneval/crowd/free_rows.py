@@ -5,73 +5,158 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    type_coerce,
+    update,
+)
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.participants import DONE
-from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, RowPassageRow, RowRow
+from humaneval.store.tables import AssignmentRow, PassageRow, RowPassageRow, RowRow
+from humaneval.store.types import table
+
+_rows, _work, _other = table(RowRow), table(AssignmentRow), table(AssignmentRow).alias("other")
 
 
-def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
+def _holds(of: str) -> ColumnElement[bool]:
+    """Written as in the index of held rows. SQLite uses it only then, and SQLAlchemy would write `= 1`."""
+    return type_coerce(literal_column(f"{of}.holds_row"), Boolean)
+
+
+def _held_by(row: ColumnElement[int]) -> ColumnElement[bool]:
+    other = (_other.c.row_id == row, _other.c.endpoint == bindparam("at"), _holds("other"))
+    return select(_other.c.id).where(*other).exists()
+
+
+def _shown(row: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether somebody gave the row up and may still be at work on it."""
+    live = (_other.c.state == "superseded", _other.c.lease_until > bindparam("now"))
+    return (
+        select(_other.c.id)
+        .where(_other.c.row_id == row, _other.c.endpoint == bindparam("at"), *live)
+        .exists()
+    )
+
+
+_IS_HELD = select(_work.c.id).where(
+    _work.c.endpoint == bindparam("at"), _work.c.row_id == bindparam("row"), _holds("assignments")
+)
+
+# In nearly every study the rows that are held are the first ones, without a gap, and the next one is free. To
+# count them is quick, however many there are: an index has nothing else in it.
+_held = (_work.c.study_id == bindparam("study"), _work.c.endpoint == bindparam("at"), _holds("assignments"))
+_of_study = _rows.c.study_id == bindparam("study")
+_first = select(func.min(_rows.c.ordinal)).where(_of_study).scalar_subquery()
+_count = select(func.count()).select_from(_work).where(*_held).scalar_subquery()
+_last = select(func.max(_work.c.row_id)).where(*_held).scalar_subquery()
+_after = _rows.alias("last_row")
+_taken = func.coalesce(select(_after.c.ordinal).where(_after.c.id == _last).scalar_subquery() + 1, _first)
+_NEXT = select(_rows.c.id).where(_of_study, _rows.c.ordinal == _taken, _count == _taken - _first).limit(1)
+_EXPIRED = (
+    update(_work)
+    .where(_work.c.study_id == bindparam("study"), _work.c.endpoint == bindparam("at"))
+    .where(literal_column("state = 'opened'"), _holds("assignments"), _work.c.lease_until < bindparam("now"))
+    .values(holds_row=False, state="superseded")
+)
+
+
+def row_is_free(session: Session | Connection, endpoint: str, row_id: int) -> bool:
     """Whether nobody holds the row at this endpoint."""
-    held = select(AssignmentRow.id).where(
-        AssignmentRow.endpoint == endpoint, AssignmentRow.row_id == row_id, AssignmentRow.holds_row
-    )
-    return session.scalar(held) is None
+    return session.execute(_IS_HELD, {"at": endpoint, "row": row_id}).first() is None
 
 
-def free_row(session: Session, hit: HitRow, done_rows: Sequence[int], own: int | None) -> int | None:
-    """The first free row of the study that shows no story this worker has met; `own` comes before others."""
-    held = select(AssignmentRow.id).where(
-        AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
-    )
-    query = select(RowRow.id).where(RowRow.study_id == hit.study_id, ~held.exists())
+def release_expired(connection: Connection, hit: FoundHit, now: datetime) -> None:
+    """Release the study's rows whose lease ran out."""
+    connection.execute(_EXPIRED, {"study": hit.study_id, "at": hit.endpoint, "now": now})
+
+
+def free_row(
+    connection: Connection,
+    hit: FoundHit,
+    done_rows: Sequence[int],
+    own: int | None,
+    now: datetime,
+    *,
+    unshown: bool = False,
+) -> int | None:
+    """The first free row of the study that shows no story this worker has met; `own` comes before others.
+
+    Last come rows that somebody gave up and may still be at work on; with `unshown` they do not come at all.
+    """
+    given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
+    if own is None and not done_rows:
+        found = connection.execute(_NEXT, given).first()
+        if found is not None:
+            return int(found[0])
+    query = select(_rows.c.id).where(_rows.c.study_id == bindparam("study"), ~_held_by(_rows.c.id))
     if done_rows:
-        met = select(PassageRow.story_id).join(RowPassageRow).where(RowPassageRow.row_id.in_(done_rows))
+        places, passages = table(RowPassageRow), table(PassageRow)
+        with_passage = places.join(passages, passages.c.id == places.c.passage_id)
+        met = select(passages.c.story_id).select_from(with_passage).where(places.c.row_id.in_(done_rows))
         repeats = (
-            select(RowPassageRow.row_id)
-            .join(PassageRow)
-            .where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
+            select(places.c.row_id)
+            .select_from(with_passage)
+            .where(places.c.row_id == _rows.c.id, passages.c.story_id.in_(met))
         )
         query = query.where(~repeats.exists())
-    return session.scalar(query.order_by(RowRow.id != own, RowRow.ordinal).limit(1))
+    mine, shown = _rows.c.id == (own or 0), _shown(_rows.c.id)
+    if unshown:
+        query = query.where(or_(mine, ~shown))
+    return connection.scalar(query.order_by(~mine, shown, _rows.c.ordinal).limit(1), given)
 
 
-def taken(session: Session, hit: HitRow) -> int:
-    """How many places of a link are taken; no platform counts them for us. A row that is handed out again
-    frees its place."""
-    here = (
-        select(func.count())
-        .select_from(AssignmentRow)
-        .where(AssignmentRow.hit_id == hit.id, ~AssignmentRow.row_replaced)
+def give_up(connection: Connection, hit: FoundHit) -> None:
+    """Let the worker who opened a form of the HIT first, and has not answered, hold it no longer.
+
+    Their answers are still kept, and hold the row again if nobody else has it. Unconfirmed claims go first.
+    """
+    held = select(_work.c.id).where(
+        _work.c.hit_id == hit.id, _holds("assignments"), _work.c.state == "opened"
     )
-    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(DONE)))) or 0
+    first = connection.scalar(held.order_by(_work.c.confirmed, _work.c.opened_at).limit(1))
+    if first is not None:
+        connection.execute(
+            update(_work).where(_work.c.id == first).values(holds_row=False, state="superseded")
+        )
 
 
-def release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
+def taken(connection: Connection, hit: FoundHit) -> int:
+    """How many places of a HIT or link are taken. A row that is handed out again frees its place."""
+    here = select(func.count()).select_from(_work).where(_work.c.hit_id == hit.id)
+    most = connection.scalar(here) or 0
+    if most < hit.assignments:  # an index counts quickly; the exact count is needed only at the end
+        return most
+    exact = here.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
+    return connection.scalar(exact) or 0
+
+
+def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bool:
     """Release rows of workers who must have returned the HIT. Says whether any row was released.
 
     If every place of the HIT but one is answered, the other workers with an open form have returned it.
     A platform never lets more workers into a HIT than it has places.
     """
-    here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
-    answered = (
-        session.scalar(
-            select(func.count())
-            .select_from(AssignmentRow)
-            .where(
-                *here,
-                AssignmentRow.state.in_(DONE),
-                # Answered, not submitted and out of time: the platform offers that place again.
-                or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
-            )
-        )
-        or 0
+    here = (_work.c.hit_id == hit.id, _holds("assignments"))
+    answered = select(func.count()).where(
+        *here,
+        _work.c.state.in_(DONE),
+        # Answered, not submitted and out of time: the platform offers that place again.
+        or_(_work.c.state != "answered", _work.c.lease_until >= now),
     )
-    if hit.assignments - answered > 1:
+    if hit.assignments - (connection.scalar(answered) or 0) > 1:
         return False
-    returned = session.scalars(select(AssignmentRow).where(*here, AssignmentRow.state == "opened")).all()
-    for assignment in returned:
-        assignment.holds_row, assignment.state = False, "superseded"
-    session.flush()
-    return bool(returned)
+    returned = (
+        update(_work)
+        .where(*here, _work.c.state == "opened")
+        .values(holds_row=False, state="superseded", lease_until=now)
+    )
+    return connection.execute(returned).rowcount > 0

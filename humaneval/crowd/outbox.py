@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Engine, and_, bindparam, case, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.pseudonyms import without_ids
@@ -56,7 +56,14 @@ def hold_study(session: Session, study_id: int) -> None:
     session.scalar(_HELD, {"study_id": study_id})
 
 
-_HELD = select(StudyRow.id).where(StudyRow.id == bindparam("study_id")).with_for_update(key_share=True)
+def hold_study_at(connection: Connection, study_id: int) -> None:
+    """The same without a session. An SQLite transaction that writes holds everything already."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(_HELD, {"study_id": study_id})
+
+
+_studies = StudyRow.__table__.c
+_HELD = select(_studies.id).where(_studies.id == bindparam("study_id")).with_for_update(key_share=True)
 
 
 def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import select, true, update
+from sqlalchemy import and_, select, true, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import has_rested, hold_study, intend, intent_of, perform, token_for
@@ -31,6 +31,8 @@ from humaneval.text import command
 
 DONE = ("answered", "submitted", "approved", "rejected")
 """States of work that counts as having taken part: not work that was only opened, returned or expired."""
+COUNTING = and_(AssignmentRow.state.in_(DONE), AssignmentRow.confirmed)
+"""The work that counts for its worker: anybody can send a form in anybody's name, until it is confirmed."""
 
 COMPENSATION = "compensation"
 """The kind of payments for lost work."""
@@ -50,7 +52,7 @@ def forms_done(session: Session, study: Study, endpoint: str, worker_id: int) ->
                 AssignmentRow.study_id == study.id,
                 AssignmentRow.endpoint == endpoint,
                 AssignmentRow.worker_id == worker_id,
-                AssignmentRow.state.in_(DONE),
+                COUNTING,
             )
             .order_by(AssignmentRow.id)
         )
@@ -114,7 +116,7 @@ def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> se
             select(AssignmentRow.worker_id).where(
                 AssignmentRow.study_id.in_(others),
                 AssignmentRow.endpoint == endpoint,
-                AssignmentRow.state.in_(DONE),
+                COUNTING,
             )
         )
     )
@@ -135,7 +137,7 @@ def intend_exclusions(session: Session, study: Study, endpoint: str) -> None:
     work = select(AssignmentRow.worker_id).where(
         AssignmentRow.study_id == study.id,
         AssignmentRow.endpoint == endpoint,
-        AssignmentRow.state.in_(DONE),
+        COUNTING,
     )
     for worker_id in session.scalars(work):
         done[worker_id] += 1

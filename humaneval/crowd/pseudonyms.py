@@ -6,13 +6,23 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.types import table
+
+_stored = select(table(MetaRow).c.value).where(table(MetaRow).c.key == PSEUDONYM_KEY)
+_identities = table(WorkerIdentityRow).c
+_known = select(_identities.worker_id).where(
+    _identities.endpoint == bindparam("at"), _identities.external_id == bindparam("of")
+)
+_KNOWN = select(_known.scalar_subquery(), _stored.scalar_subquery())
 
 
 def stored_secret(session: Session, name: str) -> bytes:
@@ -67,6 +77,40 @@ def without_ids(session: Session, text: str) -> str:
     for external_id, name in sorted(named, key=lambda row: -len(row.external_id)):
         text = text.replace(external_id, name)
     return text
+
+
+class SeenWorker(NamedTuple):
+    """Our id of a worker, and whether they were seen before."""
+
+    id: int
+    before: bool
+
+
+def seen_worker(connection: Connection, endpoint: str, external_id: str) -> SeenWorker:
+    """The worker with this id at this endpoint, added when first seen."""
+    known, stored = connection.execute(_KNOWN, {"at": endpoint, "of": external_id}).one()
+    if known is not None:
+        return SeenWorker(int(known), True)
+    return SeenWorker(_new_worker(connection, endpoint, external_id, stored), False)
+
+
+def _new_worker(connection: Connection, endpoint: str, external_id: str, stored: str | None) -> int:
+    """Another program may add the same worker at this moment."""
+    if stored is None:
+        with Session(connection) as session:
+            key = stored_secret(session, PSEUDONYM_KEY)
+    else:
+        key = bytes.fromhex(stored)
+    made = {"pseudonym": pseudonym(key, endpoint, external_id)}
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    workers, identities = table(WorkerRow), table(WorkerIdentityRow)
+    added = insert(workers).on_conflict_do_nothing().returning(workers.c.id)
+    worker = connection.scalar(added, made)
+    if worker is None:
+        worker = connection.scalar(select(workers.c.id).where(workers.c.pseudonym == made["pseudonym"]))
+    identity = {"worker_id": worker, "endpoint": endpoint, "external_id": external_id}
+    connection.execute(insert(identities).on_conflict_do_nothing(), identity)
+    return int(worker)
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:

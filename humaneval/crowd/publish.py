@@ -20,6 +20,7 @@ from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perfor
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.platform import Offer, Published
 from humaneval.crowd.reconcile import note_balance
+from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
@@ -133,7 +134,7 @@ def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: st
         assignment_seconds=terms.assignment_minutes * 60,
         lifetime_seconds=terms.lifetime_seconds,
         auto_approval_seconds=round(terms.auto_approval_days * 86_400),
-        form_url="" if page else f"{public_url}/form/{hit.key}",
+        form_url="" if page else with_secret(f"{public_url}/form/{hit.key}", hit.secret),
         page=page,
     )
 

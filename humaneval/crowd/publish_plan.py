@@ -26,6 +26,7 @@ from humaneval.crowd.outbox import hold_study, intend
 from humaneval.crowd.participants import refuse_unknown_studies
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.review import lost_assignments
+from humaneval.crowd.signatures import new_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import MANY_ASSIGNMENTS
@@ -187,6 +188,8 @@ def _plan_hit(session: Session, at: StudyAtPlatform, portion: _Portion) -> None:
         assignments=portion.assignments,
         row_id=portion.row_id,
         audience=portion.audience,
+        # Only our own marketplace signs.
+        secret=new_secret() if at.endpoint == "local" and portion.row_id is None else "",
     )
     session.add(hit)
     session.flush()

@@ -12,8 +12,6 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from sqlalchemy import Engine
-from waitress import wasyncore
-from waitress.server import create_server
 
 from humaneval.errors import PrerequisiteError, SettingsError
 from humaneval.market.app import MOST_BYTES, create_market_app, frames_of
@@ -23,11 +21,13 @@ from humaneval.market.keys import REGION, Keys
 from humaneval.market.pages.site import FrameHost
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
+from humaneval.serving import Servers, until_told
 from humaneval.store.types import now
 from humaneval.text import command
 
 THREADS = 16
-CONNECTIONS = 500
+MOST_BODY_BYTES = MOST_BYTES + 64 * 1024
+"""Up to this, a page says that an answer is too large. More is refused before it has come."""
 BACKLOG = 256
 
 
@@ -83,24 +83,18 @@ class MarketServer:
         self.faults_url = f"http://{shown if is_loopback(host) else '127.0.0.1'}:{self.port}{admin.PATH}"
         self.faults_token: str = app.config[admin.TOKEN]
         """For programs that change the faults while the server runs; empty if there is no plan of faults."""
-        self._map: dict[int, object] = {}
-        self._servers = [
-            create_server(
-                each,
-                map=self._map,
-                sockets=[listening],
+        self._servers = Servers()
+        for application, listening in zip((app, frames_of(app)), self._sockets, strict=False):
+            self._servers.add(
+                application,
+                listening,
                 threads=THREADS,
-                connection_limit=CONNECTIONS,
-                # Bodies are kept on the disk before the application can refuse them with a page. Whoever
-                # sends far more reads no page.
-                max_request_body_size=8 * MOST_BYTES,
+                most_bytes=MOST_BODY_BYTES,
+                rank=_rank,
                 ident=None,
                 # Behind a proxy, --public-url gives the public address; no header can change it.
                 url_scheme=urlsplit(self.url).scheme,
             )
-            for each, listening in zip((app, frames_of(app)), self._sockets, strict=False)
-        ]
-        self._stopping = False
         self._thread: Thread | None = None
 
     def _frames(self, host: str, port: int, url: str | None) -> FrameHost:
@@ -111,7 +105,7 @@ class MarketServer:
         return FrameHost(port=self._sockets[1].getsockname()[1])
 
     def __enter__(self) -> MarketServer:
-        self._thread = Thread(target=self._serve, name="market", daemon=True)
+        self._thread = Thread(target=self._servers.run, name="market", daemon=True)
         self._thread.start()
         return self
 
@@ -121,34 +115,32 @@ class MarketServer:
         self.close()
 
     def serve_forever(self) -> None:
-        """Serve until Ctrl-C."""
+        """Serve until Ctrl-C or SIGTERM."""
         try:
-            self._serve()
-        except KeyboardInterrupt:
-            pass
+            with until_told(self._servers):
+                self._servers.run()
         finally:
             self._release()
 
-    def _serve(self) -> None:
-        while not self._stopping:
-            wasyncore.loop(timeout=1, map=self._map, count=1)
-
     def close(self) -> None:
         """Finish the requests in hand and stop. The engine stays open: it belongs to the caller."""
-        self._stopping = True
+        self._servers.stop()
         if self._thread is not None:
-            self._servers[0].pull_trigger()
             self._thread.join()
             self._thread = None
-        # Only now: if the thread closed its own sockets, no trigger could wake it.
         self._release()
 
     def _release(self) -> None:
-        for server in self._servers:
-            server.task_dispatcher.shutdown()
-        wasyncore.close_all(self._map)
+        self._servers.close()
         for each in self._sockets:
             each.close()
+
+
+def _rank(method: str, path: str) -> int:
+    """Files need no database. And who sends answers must not wait behind a crowd that looks for work."""
+    if path.startswith("/static/"):
+        return 0
+    return 1 if method == "POST" and path != "/" else 2
 
 
 def is_local(host: str, public_url: str | None) -> bool:

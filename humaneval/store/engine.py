@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,22 @@ def reading(engine: Engine) -> Iterator[Session]:
     """A session for reading. Its changes are not kept."""
     with store_errors(engine), Session(engine, autoflush=False) as session:
         yield session
+
+
+@lru_cache(maxsize=16)
+def _alone(engine: Engine) -> Engine:
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
+@contextmanager
+def connected(engine: Engine) -> Iterator[Connection]:
+    """A connection for reading, without a session: for statements that a server runs again and again.
+
+    Each statement stands alone. PostgreSQL is not asked to begin and end a transaction around it.
+    """
+    alone = engine if engine.dialect.name == "sqlite" else _alone(engine)
+    with store_errors(engine), alone.connect() as made:
+        yield made
 
 
 @contextmanager

@@ -6,14 +6,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Index, UniqueConstraint, and_
-from sqlalchemy import text as sql
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, UniqueConstraint, and_
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
 from humaneval.store.differences import DifferenceRow as DifferenceRow
-from humaneval.store.types import Base, between, now, one_of
+from humaneval.store.types import Base, between, index_where, now, one_of
 
 
 class MetaRow(Base):
@@ -211,11 +210,11 @@ class HitRow(Base):
     """The row of a static page; otherwise None."""
     audience: Mapped[str] = mapped_column(default="")
     """Who may use the link; empty for a HIT."""
+    secret: Mapped[str] = mapped_column(default="")  # our marketplace signs with it; empty: nothing is signed
     external_id: Mapped[str | None]
     expires_at: Mapped[datetime | None]
     next_expires_at: Mapped[datetime | None]  # kept before the platform is called, until that is recorded
-    closed_at: Mapped[datetime | None]
-    """When it was deleted on the platform."""
+    closed_at: Mapped[datetime | None]  # when it was deleted on the platform
     created_at: Mapped[datetime] = mapped_column(default=now)
     study: Mapped[StudyRow] = relationship()
 
@@ -281,14 +280,9 @@ class AssignmentRow(Base):
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id", "worker_id"),
         one_of("state", ASSIGNMENT_STATES),
-        Index(
-            "uq_assignments_held_row",
-            "endpoint",
-            "row_id",
-            unique=True,
-            sqlite_where=sql("holds_row"),
-            postgresql_where=sql("holds_row"),
-        ),
+        index_where("uq_assignments_held_row", "endpoint", "row_id", where="holds_row", unique=True),
+        index_where("ix_assignments_held", "study_id", "endpoint", "row_id", where="holds_row"),
+        index_where("ix_assignments_open", "study_id", "endpoint", "lease_until", where="state = 'opened'"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -303,16 +297,16 @@ class AssignmentRow(Base):
     state: Mapped[str]
     lease_until: Mapped[datetime | None]
     opened_at: Mapped[datetime | None]
-    answered_at: Mapped[datetime | None]
-    """When our server had stored the answers."""
-    submitted_at: Mapped[datetime | None]
-    """When the platform received the answers."""
+    answered_at: Mapped[datetime | None]  # when our server had stored the answers
+    submitted_at: Mapped[datetime | None]  # when the platform received the answers
     auto_approval_at: Mapped[datetime | None]
     reviewed_at: Mapped[datetime | None]
     """When we last approved or rejected it. Older statements of the platform do not count."""
     consent_version: Mapped[str] = mapped_column(default="")
     excluded: Mapped[str] = mapped_column(default="")
     """Why `review` decided that these answers do not count; empty if they count."""
+    confirmed: Mapped[bool] = mapped_column(default=True)
+    """Whether the platform signed the address or showed the submission: it is really this worker's."""
     by_program: Mapped[bool] = mapped_column(default=False)
     """Whether a simulated annotator answered, and not a person."""
     row_replaced: Mapped[bool] = mapped_column(default=False)

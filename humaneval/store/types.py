@@ -7,10 +7,35 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, MetaData, Text, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    Index,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    text,
+)
 from sqlalchemy.orm import DeclarativeBase
 
 from humaneval.fees import money
+
+
+def table(of: type[DeclarativeBase]) -> Table:
+    """The table of a class of rows: statements about it are made faster than those about the class."""
+    found = of.__table__
+    assert isinstance(found, Table)
+    return found
+
+
+def index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    """An index of those rows only for which `where` holds."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
+
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",

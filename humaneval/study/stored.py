@@ -6,9 +6,11 @@ whether programs answer it, what is published) is read in the transaction that n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Engine, Select, bindparam, select
+from sqlalchemy import Connection, Engine, Select, bindparam, select
 from sqlalchemy.orm import Session, selectinload
 
 from humaneval.errors import UsageError
@@ -74,12 +76,23 @@ _parsed: dict[str, StudyFile] = {}
 
 def settings_of(study: StudyRow) -> StudyFile:
     """The settings as they were when the study was made. They are parsed once for each stored hash."""
-    settings = _parsed.get(study.settings_hash)
-    if settings is None:
-        settings = StudyFile.model_validate(study.settings)
-        if len(_parsed) >= MOST_PARSED:
-            _parsed.clear()
-        _parsed[study.settings_hash] = settings
+    return _parsed.get(study.settings_hash) or _parse(study.settings_hash, study.settings)
+
+
+_SETTINGS = select(StudyRow.__table__.c.settings).where(StudyRow.__table__.c.id == bindparam("id"))
+
+
+def settings_by_hash(connection: Connection, study_id: int, settings_hash: str) -> StudyFile:
+    """The same, read from the database only if they were not parsed yet."""
+    known = _parsed.get(settings_hash)
+    return known or _parse(settings_hash, connection.execute(_SETTINGS, {"id": study_id}).scalar_one())
+
+
+def _parse(settings_hash: str, stored: Mapping[str, Any]) -> StudyFile:
+    settings = StudyFile.model_validate(stored)
+    if len(_parsed) >= MOST_PARSED:
+        _parsed.clear()
+    _parsed[settings_hash] = settings
     return settings
 
 

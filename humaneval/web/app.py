@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 from flask import Flask
 from itsdangerous import URLSafeSerializer
-from sqlalchemy import Engine
-from waitress import create_server, wasyncore
+from sqlalchemy import Connection, Engine
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import PrerequisiteError
+from humaneval.serving import SECONDS_TO_FINISH, Servers, until_told
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
+from humaneval.store.identity import Identity
+from humaneval.store.together import Writer
 from humaneval.web import hit_forms, link_forms, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
 
 MAX_FORM_BYTES = 256 * 1024
-THREADS = 8
-CONNECTIONS = 500
+THREADS = 16
+MOST_BYTES = 2 * MAX_FORM_BYTES
+"""Up to this, a page says that a form is too long. More is refused before it has come."""
 
 
 def create_app(
     settings: Settings,
     engine: Engine,
     answered: Callable[[str, str], None] = lambda endpoint, study: None,
+    in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0,
     *,
     host: str = "",
 ) -> Flask:
     """The application, for a database of the current revision.
 
     `host` is the address that it listens on, if that is not the settings' own. `answered` is called with
-    endpoint and study as soon as a worker's answers are stored. It must be quick.
+    endpoint and study as soon as a worker's answers are stored. It must be quick. `in_hand` asks the platform
+    how many workers have a HIT in hand, by endpoint, study and its id there.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -47,7 +55,10 @@ def create_app(
     else:
         with writing(engine) as session:
             key = stored_secret(session, "form key")
-    app.extensions["humaneval"] = Context(settings, engine, URLSafeSerializer(key, salt="form"), answered)
+    identity = Identity(engine)
+    writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
+    signer = URLSafeSerializer(key, salt="form")
+    app.extensions["humaneval"] = Context(settings, engine, signer, identity, writer, answered, in_hand)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
@@ -58,51 +69,70 @@ def create_app(
     return app
 
 
-def run(app: Flask, host: str, port: int, listening: Callable[[], None]) -> None:
-    """Serve until interrupted. `listening` is called once browsers can connect."""
-    server = _server(app, host, port)
-    listening()
-    server.run()
+def _begun(identity: Identity, connection: Connection, study_id: int) -> None:
+    """Before anything is written: the right database, and nobody else who writes about the study."""
+    identity.check_id(connection)
+    hold_study_at(connection, study_id)
+
+
+def _ended(identity: Identity) -> None:
+    """Before anything that was written is acknowledged."""
+    identity.check_file()
+
+
+def run(app: Flask, host: str, port: int, listening: Callable[[int], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM. `listening` is called with the port once browsers can connect."""
+    with _serving(app, host, port) as serving, until_told(serving.servers):
+        listening(serving.port)
+        serving.servers.run()
 
 
 @contextmanager
 def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
     """Serve in the background while the block runs. Yields the port: a free one if `port` is 0."""
-    sockets: dict[int, Any] = {}
-    server = _server(app, host, port, sockets)
-    stopping = threading.Event()
-
-    def serve() -> None:
-        # Not server.run(): it ends only when the last browser closes its connection, which takes minutes.
-        while not stopping.is_set():
-            wasyncore.loop(timeout=1, map=sockets, count=1)
-
-    thread = threading.Thread(target=serve, name=f"forms-{secrets.token_hex(2)}", daemon=True)
-    thread.start()
-    try:
-        yield server.effective_port
-    finally:
-        stopping.set()
-        server.pull_trigger()
-        thread.join(timeout=10)
-        server.task_dispatcher.shutdown()
-        wasyncore.close_all(sockets)
-
-
-def _server(app: Flask, host: str, port: int, sockets: dict[int, Any] | None = None) -> Any:
-    """A server that is already listening. waitress has no types."""
-    try:
-        return create_server(
-            app,
-            host=host,
-            port=port,
-            map=sockets,
-            threads=THREADS,
-            connection_limit=CONNECTIONS,
-            ident="humaneval",
-            clear_untrusted_proxy_headers=False,
+    with _serving(app, host, port) as serving:
+        thread = threading.Thread(
+            target=serving.servers.run, name=f"forms-{secrets.token_hex(2)}", daemon=True
         )
+        thread.start()
+        try:
+            yield serving.port
+        finally:
+            serving.servers.stop()
+            thread.join(timeout=2 * SECONDS_TO_FINISH)
+
+
+def _rank(method: str, path: str) -> int:
+    """Files need no database. And who sends answers must not wait behind a crowd that opens forms."""
+    if path.startswith("/assets/"):
+        return 0
+    return 1 if method == "POST" or path.endswith("/sent") else 2
+
+
+class _Serving(NamedTuple):
+    servers: Servers
+    port: int
+
+
+@contextmanager
+def _serving(app: Flask, host: str, port: int) -> Iterator[_Serving]:
+    """A server that is already listening."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, port), family=family)
     except OSError as error:
         raise PrerequisiteError(
             f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port."
         ) from None
+    with listening:
+        servers = Servers()
+        servers.add(
+            app,
+            listening,
+            threads=THREADS,
+            most_bytes=MOST_BYTES,
+            rank=_rank,
+            ident="humaneval",
+            clear_untrusted_proxy_headers=False,
+        )
+        yield _Serving(servers, listening.getsockname()[1])

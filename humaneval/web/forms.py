@@ -6,14 +6,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from flask import Response, current_app, request
+from flask import Response, abort, current_app, request
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
 
 from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
+from humaneval.crowd.claims import Opened, Visit, open_in, reopen_in
+from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery, Form, render_form
+from humaneval.crowd.found_hit import FoundHit, find_hit
+from humaneval.crowd.keep import keep_in
+from humaneval.crowd.work import Work, find_work
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
+from humaneval.store.engine import connected
+from humaneval.store.identity import Identity
+from humaneval.store.together import Writer
+from humaneval.store.types import now
 from humaneval.text import refused_characters
 
 
@@ -23,14 +32,59 @@ class Context(NamedTuple):
     settings: Settings
     engine: Engine
     signer: URLSafeSerializer
+    identity: Identity
+    writer: Writer
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
+    in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0
+    """How many workers a platform says have a HIT in hand; 0 if it cannot be asked."""
 
 
 def context() -> Context:
     """The context of the current application."""
     found: Context = current_app.extensions["humaneval"]
     return found
+
+
+def hit_with(key: str) -> FoundHit | None:
+    """The HIT or link with this key."""
+    if not (key.isascii() and key.isprintable()):  # PostgreSQL takes no NUL
+        return None
+    with connected(context().engine) as connection:
+        return find_hit(connection, key)
+
+
+def work_with(assignment_id: int) -> Work:
+    """The claim with this id, which comes from an address that we have signed."""
+    with connected(context().engine) as connection:
+        work = find_work(connection, assignment_id)
+    if work is None:
+        abort(404)
+    return work
+
+
+def opened(hit: FoundHit, visit: Visit) -> Opened:
+    """What opening a form leads to, once it is stored."""
+    at = context()
+    return at.writer.write(hit.study_id, lambda connection: open_in(connection, at.engine, hit, visit))
+
+
+def reopened(hit: FoundHit, assignment_id: int) -> Opened:
+    """The same for a person who comes back to a form that they have claimed."""
+    at, moment, program = context(), now(), by_program()
+    return at.writer.write(
+        hit.study_id,
+        lambda connection: reopen_in(connection, at.engine, assignment_id, moment, program=program),
+    )
+
+
+def kept(work: Work, fields: Mapping[str, str]) -> None:
+    """Keep the answers; the first complete set stays. They are on the disk when this returns."""
+    at, moment, program = context(), now(), by_program()
+    at.writer.write(
+        work.hit.study_id,
+        lambda connection: keep_in(connection, at.engine, work.id, fields, moment, program=program),
+    )
 
 
 def only_looking() -> bool:
@@ -49,27 +103,28 @@ def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
     return Response(render_form(form, delivery), status=status, mimetype="text/html")
 
 
-def known_fields(posted: Mapping[str, str], form: Form) -> dict[str, str]:
-    """The posted fields that belong to `form`, without characters that XML or PostgreSQL cannot carry.
+def known_fields(posted: Mapping[str, str], work: Work) -> dict[str, str]:
+    """The posted fields that belong to the form, without characters that XML or PostgreSQL cannot carry.
 
     The hash of the form comes from us, never from the browser.
     """
-    numbers = range(1, len(form.passages) + 1)
+    numbers = range(1, work.passages + 1)
     names = [CONSENT, COMMENT, *map(choice_field, numbers), *map(seconds_field, numbers)]
     clean = {
         name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
         for name in names
         if name in posted
     }
-    return {FORM: form.form_hash, **{name: value for name, value in clean.items() if value}}
+    return {FORM: work.form_hash, **{name: value for name, value in clean.items() if value}}
 
 
-def with_gaps(form: Form, fields: Mapping[str, str]) -> Form | None:
-    """`form` with the given answers and marks on what is missing; None if nothing is missing."""
+def with_gaps(work: Work, fields: Mapping[str, str]) -> Form | None:
+    """The form with the given answers and marks on what is missing; None if nothing is missing."""
     answers = read_answers(fields)
-    missing = answers.missing(len(form.passages))
+    missing = answers.missing(work.passages)
     if not missing and answers.consent:
         return None
+    form = form_shown(context().engine, work.hit, work.row_id)
     chosen = {choice.place: choice.choice for choice in answers.choices}
     passages = tuple(
         replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))

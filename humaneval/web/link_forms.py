@@ -15,20 +15,28 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, g, redirect, request
 from itsdangerous import BadSignature
-from sqlalchemy import select
-from sqlalchemy.orm import joinedload
 from werkzeug.datastructures import MultiDict
 
-from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, open_form, reopen_form
-from humaneval.crowd.form_of_row import channel_of, load_form
+from humaneval.crowd.claims import Opened, Outcome, Visit, has_begun
+from humaneval.crowd.form_of_row import channel_of, form_shown, shown_settings
 from humaneval.crowd.form_page import Delivery
-from humaneval.store.engine import reading
-from humaneval.store.tables import HitRow
+from humaneval.crowd.found_hit import FoundHit
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import settings_of
 from humaneval.study.words import Channel, words_of
-from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.forms import (
+    by_program,
+    context,
+    form_page,
+    hit_with,
+    kept,
+    known_fields,
+    only_looking,
+    opened,
+    reopened,
+    with_gaps,
+    work_with,
+)
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, page, root
 from humaneval.web.security import allow_frames
@@ -36,15 +44,6 @@ from humaneval.web.security import allow_frames
 blueprint = Blueprint("links", __name__)
 
 TICKET = re.compile(r"[0-9a-f]{32}")
-
-
-class _LinkHit(NamedTuple):
-    key: str
-    audience: str
-    study: StudyFile
-    simulated: bool
-    pilot: bool
-    expired: bool
 
 
 class _Visitor(NamedTuple):
@@ -66,14 +65,14 @@ def welcome(key: str) -> Response:
     given = {"ticket": secrets.token_hex(16)} if hit.audience == "open" else _given(hit, request.args)
     visitor = _visitor(hit, given)
     if visitor is None:
-        return _no_panel_id(hit.study)
+        return _no_panel_id(hit.settings)
     begun = hit.audience != "open" and has_begun(context().engine, key, visitor.worker)
-    if hit.expired and not begun:
+    if _expired(hit) and not begun:
         return _closed()
     return page(
         "take.html",
         simulated=hit.simulated,
-        tests=("pilot",) * hit.pilot,
+        tests=("pilot",) * hit.is_test,
         begun=begun,
         action=f"{root()}take/{key}",
         fields=given,
@@ -88,20 +87,12 @@ def begin(key: str) -> Response:
         return _unknown()
     visitor = _visitor(hit, _given(hit, request.form))
     if visitor is None:
-        return _no_panel_id(hit.study)
-    opened = open_form(
-        context().engine,
-        hit_key=key,
-        external_hit="",
-        assignment=visitor.assignment,
-        worker=visitor.worker,
-        now=now(),
-        program=by_program(),
-    )
-    refusal = _refusal(hit, opened)
+        return _no_panel_id(hit.settings)
+    found = opened(hit, Visit(visitor.assignment, visitor.worker, now(), program=by_program()))
+    refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
-    return _see(f"{root()}take/{key}/{_token(key, opened.assignment_id)}")
+    return _see(f"{root()}take/{key}/{_token(key, found.assignment_id)}")
 
 
 @blueprint.get("/take/<key>/<token>")
@@ -113,14 +104,15 @@ def show(key: str, token: str) -> Response:
         return _unknown()
     if only_looking():
         return Response(status=204)
-    opened = reopen_form(context().engine, assignment_id, now(), program=by_program())
-    refusal = _refusal(hit, opened)
+    found = reopened(hit, assignment_id)
+    refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
-    if opened.outcome is Outcome.ANSWERED:
+    if found.outcome is Outcome.ANSWERED:
         return page("done.html")
-    place = load_form(context().engine, opened.assignment_id)
-    return form_page(place.form, _delivery(key, token, place.channel))
+    work = work_with(found.assignment_id)
+    form = form_shown(context().engine, work.hit, work.row_id)
+    return form_page(form, _delivery(key, token, channel_of(work.hit)))
 
 
 @blueprint.post("/take/<key>/<token>")
@@ -130,27 +122,28 @@ def answer(key: str, token: str) -> Response:
     assignment_id = _read_token(key, token)
     if hit is None or assignment_id is None:
         return _unknown()
-    place = load_form(context().engine, assignment_id)
-    if place.answered is None:
-        fields = known_fields(request.form, place.form)
-        gaps = with_gaps(place.form, fields)
+    work = work_with(assignment_id)
+    if work.answered is None:
+        fields = known_fields(request.form, work)
+        gaps = with_gaps(work, fields)
         if gaps is not None:
-            return form_page(gaps, _delivery(key, token, place.channel), status=422)
-        keep_answers(context().engine, assignment_id, fields, now(), program=by_program())
-    return _see(hit.study.link.completion_url or f"{root()}take/{key}/{token}")
+            return form_page(gaps, _delivery(key, token, channel_of(work.hit)), status=422)
+        kept(work, fields)
+    return _see(hit.settings.link.completion_url or f"{root()}take/{key}/{token}")
 
 
-def _find(key: str) -> _LinkHit | None:
-    with reading(context().engine) as session:
-        row = session.scalar(
-            select(HitRow).where(HitRow.key == key, HitRow.audience != "").options(joinedload(HitRow.study))
-        )
-        if row is None or row.external_id is None:
-            return None
-        g.study, g.channel = settings_of(row.study).by_link, channel_of(row)
-        _allow_completion(g.study)
-        expired = row.expires_at is not None and row.expires_at <= now()
-        return _LinkHit(row.key, row.audience, g.study, row.study.simulated, row.study.is_test, expired)
+def _find(key: str) -> FoundHit | None:
+    """The link with this key, for people who come by it."""
+    hit = hit_with(key)
+    if hit is None or not hit.audience or hit.external_id is None:
+        return None
+    g.study, g.channel = shown_settings(hit), channel_of(hit)
+    _allow_completion(hit.settings)
+    return hit
+
+
+def _expired(hit: FoundHit) -> bool:
+    return hit.expires_at is not None and hit.expires_at <= now()
 
 
 def _allow_completion(study: StudyFile) -> None:
@@ -158,18 +151,18 @@ def _allow_completion(study: StudyFile) -> None:
     allow_frames([], [f"{parts.scheme}://{parts.netloc}"] if parts.netloc else [])
 
 
-def _given(hit: _LinkHit, fields: MultiDict[str, str]) -> dict[str, str]:
+def _given(hit: FoundHit, fields: MultiDict[str, str]) -> dict[str, str]:
     """The parameters that say whom the link stands for. The opening page passes them on to its button."""
     if hit.audience == "open":
         return read_ids(fields, ["ticket"])
-    return read_ids(fields, _panel_parameters(hit.study)) if hit.audience == "panel" else {}
+    return read_ids(fields, _panel_parameters(hit.settings)) if hit.audience == "panel" else {}
 
 
 def _panel_parameters(study: StudyFile) -> list[str]:
     return [name for name in (study.link.worker_parameter, study.link.session_parameter) if name]
 
 
-def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
+def _visitor(hit: FoundHit, given: Mapping[str, str]) -> _Visitor | None:
     """The person of a personal link, the reader of an open link's page, or the ids that a panel supplies.
 
     None if one of those ids is missing or can be nobody's: a placeholder, or what a broken script wrote.
@@ -181,7 +174,7 @@ def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
         if not TICKET.fullmatch(ticket):
             ticket = secrets.token_hex(16)
         return _Visitor(f"visitor {ticket}", _assignment(hit.key, ticket))
-    names = _panel_parameters(hit.study)
+    names = _panel_parameters(hit.settings)
     ids = [given[name] for name in names]
     if not all(is_id(id, names) for id in ids):
         return None
@@ -193,16 +186,16 @@ def _assignment(key: str, *ids: str) -> str:
     return hashlib.sha256("\n".join((key, *ids)).encode()).hexdigest()[:16]
 
 
-def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:
-    if opened.outcome in (Outcome.FORM, Outcome.ANSWERED):
+def _refusal(hit: FoundHit, found: Opened) -> Response | None:
+    if found.outcome in (Outcome.FORM, Outcome.ANSWERED):
         return None
-    if opened.outcome is Outcome.CLOSED:
+    if found.outcome is Outcome.CLOSED:
         return _closed()
-    if opened.outcome is Outcome.LIMIT:
-        return message("limit_heading", "limit_link", forms=hit.study.design.rows_per_annotator)
-    if opened.outcome is Outcome.KEPT_OUT:
+    if found.outcome is Outcome.LIMIT:
+        return message("limit_heading", "limit_link", forms=hit.settings.design.rows_per_annotator)
+    if found.outcome is Outcome.KEPT_OUT:
         return message("kept_out_heading", "kept_out_link")
-    if opened.outcome is Outcome.FULL:
+    if found.outcome is Outcome.FULL:
         return message("full_heading", "full_link")
     return _unknown()
 

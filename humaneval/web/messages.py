@@ -44,6 +44,11 @@ def incomplete() -> Response:
     return message("incomplete_heading", "incomplete_hit", status=400)
 
 
+def unsigned() -> Response:
+    """For an address that the marketplace has not signed for this worker."""
+    return message("unsigned_heading", "invalid_text", status=403)
+
+
 def limit(rows: int, leave: str) -> Response:
     """For a worker who has filled in as many forms as the study allows."""
     return message("limit_heading", "limit_hit", leave=leave, forms=rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,11 @@ _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
 EXTERNAL_SCHEMA = _SCHEMAS + "2006-07-14/ExternalQuestion.xsd"
 HTML_SCHEMA = _SCHEMAS + "2011-11-11/HTMLQuestion.xsd"
 
+_SIGN = "#sign="
+_SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
+_SIGNED = ("assignmentId", "workerId", "hitId")
+"""What is signed, in this order: one line each."""
+
 # An origin is copied into a response header, so it must have no spaces, commas, semicolons or quotes.
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
@@ -33,7 +39,10 @@ class ExternalQuestion:
     """A page on the requester's own server."""
 
     url: str
+    """Without the secret, so that no page can show it."""
     frame_height: int
+    secret: str = ""
+    """What the requester's server knows the marketplace by: accepted work is signed with it."""
 
     @property
     def origin(self) -> str:
@@ -41,7 +50,10 @@ class ExternalQuestion:
         return origin_of(self.url)
 
     def address(self, **parameters: str) -> str:
-        """The URL with `parameters` added to its query."""
+        """The URL with `parameters` added to its query. Of accepted work they are signed, if so wished."""
+        if self.secret and "workerId" in parameters:
+            said = "\n".join(parameters[name] for name in _SIGNED).encode()
+            parameters["turkSignature"] = hmac.digest(self.secret.encode(), said, "sha256").hex()
         return with_query(self.url, **parameters)
 
 
@@ -64,9 +76,10 @@ def read_question(xml: str, mode: Mode) -> Question:
         return read_form(root)
     if root.tag == f"{{{EXTERNAL_SCHEMA}}}ExternalQuestion":
         fields = _fields(root, EXTERNAL_SCHEMA, "ExternalURL")
-        return ExternalQuestion(
-            _checked_url(fields["ExternalURL"].strip(), mode), _height(fields["FrameHeight"])
-        )
+        url, asked, secret = _checked_url(fields["ExternalURL"].strip(), mode).partition(_SIGN)
+        if asked and not _SECRET.fullmatch(secret):
+            raise invalid("The secret after #sign= must be 16 to 128 letters, digits, - or _.")
+        return ExternalQuestion(url, _height(fields["FrameHeight"]), secret)
     if root.tag == f"{{{HTML_SCHEMA}}}HTMLQuestion":
         fields = _fields(root, HTML_SCHEMA, "HTMLContent")
         return HtmlQuestion(fields["HTMLContent"].strip(), _height(fields["FrameHeight"]))

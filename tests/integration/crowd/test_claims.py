@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd.claims import Opened, Outcome, keep_answers, open_form
+from humaneval.crowd.claims import Opened, Outcome, open_form
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
@@ -31,7 +32,7 @@ from humaneval.store.tables import (
     WorkerRow,
 )
 from humaneval.web.app import create_app
-from tests.fixtures import nobodys_session
+from tests.fixtures import nobodys_session, signed
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 LEASE = timedelta(minutes=50)
@@ -304,7 +305,9 @@ def test_C35_looking_prefetching_and_foreign_hits_never_claim(
     up = put_up(sqlite_engine, design={"annotators": 4})
     frame = person("Ada").accept(up.preview).frame
     address, hit_id = frame.partition("?")[0], frame.partition("hitId=")[2].partition("&")[0]
-    accepted = f"assignmentId=3X&workerId=W&hitId={hit_id}"
+    with reading(sqlite_engine) as session:
+        secret = session.scalars(select(HitRow.secret)).one()
+    accepted = signed(secret, "3X", "W", hit_id)
     looks: list[tuple[str, str, dict[str, str], int]] = [
         ("HEAD", accepted, {}, 204),
         ("GET", accepted, {"Sec-Purpose": "prefetch;prerender"}, 204),
@@ -312,7 +315,8 @@ def test_C35_looking_prefetching_and_foreign_hits_never_claim(
         ("GET", "", {}, 200),
         ("GET", f"assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&workerId=W&hitId={hit_id}", {}, 200),
         ("GET", f"assignmentId=3X&hitId={hit_id}", {}, 400),
-        ("GET", "assignmentId=3X&workerId=W&hitId=3SOMEBODYELSES", {}, 404),
+        ("GET", "assignmentId=3X&workerId=W&hitId=3SOMEBODYELSES", {}, 403),
+        ("GET", signed(secret, "3X", "W", "3SOMEBODYELSES"), {}, 404),
     ]
     for method, query, headers, status in looks:
         assert _ask(method, f"{address}?{query}", headers) == status, (method, query, headers)

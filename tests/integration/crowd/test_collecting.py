@@ -15,9 +15,10 @@ from sqlalchemy import Engine, func, select, text
 
 from humaneval.crowd import publish_plan
 from humaneval.crowd.approve import approve_work
-from humaneval.crowd.claims import keep_answers, open_form
+from humaneval.crowd.claims import open_form
 from humaneval.crowd.collect import CollectedWork, collect_work
 from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.publish import publish_hits

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.claims import Outcome, keep_answers, open_form
+from humaneval.crowd.claims import Outcome, open_form
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits

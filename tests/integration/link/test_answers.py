@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, event, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.mturk.platform import MTurk
@@ -36,8 +36,7 @@ def dying_at_the_commit() -> Iterator[None]:
     """The server dies when it would commit answers."""
 
     def handler(session: Session) -> None:
-        if any(isinstance(row, AnswerRow) for row in session.new):
-            session.flush()
+        if session.scalar(select(func.count()).select_from(AnswerRow)):
             raise Killed
 
     event.listen(Session, "before_commit", handler)

@@ -22,6 +22,7 @@ from humaneval.simulated.links import follow_links
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.study.stored import open_study, study_key
+from tests.fixtures import signed
 from tests.integration.link.people import LinkStudy, panel
 
 OF_HITS = re.compile(r"\bHITs?\b|worker id|marketplace|accept|return", re.I)
@@ -95,12 +96,12 @@ def test_X55_a_hit_without_a_reward_promises_none(
     at = open_study_at(sqlite_engine, "study", platform)
     plan_hits(at)
     with reading(sqlite_engine) as session:
-        key = session.query(HitRow).one().key
+        hit = session.query(HitRow).one()
     paid, seen = reward != "0.00", {}
     if paid:
         publish_hits(at, public_url=forms.url)
-    seen["preview"] = Browser().get(f"{forms.url}/form/{key}")
-    form = Browser().get(f"{forms.url}/form/{key}?assignmentId=A1&workerId=W1")
+    seen["preview"] = Browser().get(f"{forms.url}/form/{hit.key}")
+    form = Browser().get(f"{forms.url}/form/{hit.key}?{signed(hit.secret, 'A1', 'W1')}")
     seen |= {"form": form, "missing": Browser().submit(form, form.forms[0], {})}
     seen["hand-over"] = Browser().submit(form, form.forms[0], answers(form))
     for state, page in seen.items():

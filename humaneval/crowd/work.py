@@ -1,0 +1,80 @@
+"""One worker's claim as it is stored, with its HIT and its answers: one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, bindparam, exists, func, or_, select
+
+from humaneval.crowd.found_hit import HIT_COLUMNS, FoundHit, found_hit
+from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, RowPassageRow, RowRow, StudyRow
+from humaneval.store.types import table
+
+_work, _later = table(AssignmentRow), table(AssignmentRow).alias("later")
+_answers, _rows, _places = table(AnswerRow), table(RowRow), table(RowPassageRow)
+
+
+class Work(NamedTuple):
+    """A claim of a worker, and what its form was."""
+
+    id: int
+    external_id: str
+    worker_id: int
+    row_id: int | None
+    holds_row: bool
+    state: str
+    confirmed: bool
+    lease_until: datetime | None
+    form_hash: str
+    passages: int
+    answered: Mapping[str, str] | None
+    """The answers that are already stored, as they came."""
+    passed_on: bool
+    """Whether the platform has since given the assignment to another worker: anything submitted would be
+    theirs."""
+    hit: FoundHit
+
+
+# Some platforms give a returned assignment to the next worker under the same id. What nobody has confirmed
+# takes no confirmed work away.
+PASSED_ON = exists().where(
+    _later.c.endpoint == _work.c.endpoint,
+    _later.c.external_id == _work.c.external_id,
+    _later.c.worker_id != _work.c.worker_id,
+    _later.c.opened_at > _work.c.opened_at,
+    or_(_later.c.confirmed, ~_work.c.confirmed),
+)
+
+_COLUMNS = (
+    _work.c.id,
+    _work.c.external_id,
+    _work.c.worker_id,
+    _work.c.row_id,
+    _work.c.holds_row,
+    _work.c.state,
+    _work.c.confirmed,
+    _work.c.lease_until,
+    func.coalesce(_rows.c.shown_hash, ""),
+    select(func.count()).where(_places.c.row_id == _work.c.row_id).scalar_subquery(),
+    _answers.c.fields,
+    PASSED_ON,
+)
+_WORK = (
+    select(*_COLUMNS, *HIT_COLUMNS)
+    .select_from(_work)
+    .join(table(HitRow), table(HitRow).c.id == _work.c.hit_id)
+    .join(table(StudyRow), table(StudyRow).c.id == table(HitRow).c.study_id)
+    .outerjoin(_rows, _rows.c.id == _work.c.row_id)
+    .outerjoin(_answers, and_(_answers.c.assignment_id == _work.c.id, _answers.c.source == "server"))
+    .where(_work.c.id == bindparam("assignment_id"))
+)
+
+
+def find_work(connection: Connection, assignment_id: int) -> Work | None:
+    """The claim with this id of ours."""
+    row: Any = connection.execute(_WORK, {"assignment_id": assignment_id}).first()
+    if row is None:
+        return None
+    return Work._make((*row[:12], found_hit(connection, row[12:])))

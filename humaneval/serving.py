@@ -1,0 +1,173 @@
+"""Runs our web servers: within limits, and to an orderly end by Ctrl-C or SIGTERM. waitress has no types."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from waitress import create_server, wasyncore
+from waitress.task import ThreadedTaskDispatcher
+
+if sys.platform != "win32":
+    import resource
+
+MOST_CONNECTIONS = 500
+MOST_FILES = 4096
+FILES_BESIDE = 24
+"""Open files that are not connections: libraries, logs, and the database's, besides those of each thread."""
+FILES_EACH = 3
+"""Those of a thread's connection to an SQLite database."""
+SECONDS_TO_FINISH = 10.0
+
+RANKS = 3
+Rank = Callable[[str, str], int]
+"""Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
+
+
+class Servers:
+    """One or several applications, each at a listening socket; all of them end together."""
+
+    def __init__(self) -> None:
+        self._map: dict[int, Any] = {}
+        self._servers: list[Any] = []
+        self._stopping = threading.Event()
+
+    def add(
+        self,
+        app: Any,
+        listening: socket.socket,
+        *,
+        threads: int,
+        most_bytes: int,
+        rank: Rank = lambda method, path: 0,
+        **options: Any,
+    ) -> None:
+        """Serve `app` at a socket. Bodies of `most_bytes` or more are refused, and none is put on the disk.
+
+        Requests of a lower `rank` do not wait behind others.
+        """
+        files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * threads
+        dispatcher = _Dispatcher(rank)
+        dispatcher.set_thread_count(threads)
+        server = create_server(
+            app,
+            map=self._map,
+            sockets=[listening],
+            threads=threads,
+            # More would make accept() fail again and again, as fast as it can.
+            connection_limit=max(4, min(MOST_CONNECTIONS, files - beside)),
+            max_request_body_size=most_bytes,
+            inbuf_overflow=most_bytes + 1,
+            _dispatcher=dispatcher,
+            **options,
+        )
+        self._servers.append(server)
+
+    def run(self) -> None:
+        """Serve until `stop`, then finish what is in hand."""
+        while not self._stopping.is_set():
+            wasyncore.loop(timeout=1, map=self._map, count=1, use_poll=True)
+        self._finish()
+
+    def stop(self) -> None:
+        """Make `run` end, from any thread or signal."""
+        self._stopping.set()
+        for server in self._servers[:1]:
+            server.pull_trigger()
+
+    def _finish(self) -> None:
+        """Take no more connections, answer the requests that have come, and close."""
+        for server in self._servers:
+            server.accepting = False
+            server.socket.close()
+            server.del_channel(self._map)
+        until = time.monotonic() + SECONDS_TO_FINISH
+        while any(_busy(server) for server in self._servers) and time.monotonic() < until:
+            wasyncore.loop(timeout=0.1, map=self._map, count=1, use_poll=True)
+        self.close()
+
+    def close(self) -> None:
+        """End threads and connections. Closing twice, or what never ran, does no harm."""
+        for server in self._servers:
+            server.task_dispatcher.shutdown()
+        wasyncore.close_all(self._map)
+        self._servers.clear()
+
+
+class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
+    """The threads and what waits for them. None that waits makes a line in the log."""
+
+    def __init__(self, rank: Rank) -> None:
+        super().__init__()
+        self.queue = _Ranked(rank)
+
+    def add_task(self, task: Any) -> None:
+        with self.lock:
+            self.queue.append(task)
+            self.queue_cv.notify()
+
+
+class _Ranked:
+    """A queue of requests: of those with the lowest rank, the one that came first."""
+
+    def __init__(self, rank: Rank) -> None:
+        self._rank = rank
+        self._ranks: list[deque[Any]] = [deque() for _ in range(RANKS)]
+
+    def append(self, task: Any) -> None:
+        asked = task.requests[0] if task.requests else None
+        whole = asked is not None and asked.error is None
+        self._ranks[self._rank(asked.command, asked.path) if asked and whole else 0].append(task)
+
+    def popleft(self) -> Any:
+        return next(each for each in self._ranks if each).popleft()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._ranks))
+
+
+def _allowed_files() -> int:
+    """How many files this process may have open, raised as far as it may raise it itself."""
+    if sys.platform == "win32":
+        return MOST_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return MOST_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+@contextmanager
+def until_told(servers: Servers) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the servers while the block runs. The second one ends the program at once."""
+    if threading.current_thread() is not threading.main_thread():  # only there signals can be caught
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, _frame: object) -> None:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        servers.stop()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _busy(server: Any) -> bool:
+    return any(
+        channel.requests or channel.total_outbufs_len for channel in list(server.active_channels.values())
+    )

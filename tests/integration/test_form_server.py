@@ -1,0 +1,273 @@
+"""The form server as a process: how it starts and ends, what it refuses, and the database under it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sqlalchemy import Engine, delete, func, select
+from sqlalchemy.exc import OperationalError
+
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
+from humaneval.errors import StoreError
+from humaneval.settings import Settings
+from humaneval.simulated.browser import Browser, FoundForm, Page
+from humaneval.store.engine import reading, store_errors, writing
+from humaneval.store.identity import DATABASE_ID, Identity
+from humaneval.store.tables import AnswerRow, HitRow, MetaRow
+from humaneval.web.app import MAX_FORM_BYTES, create_app, running
+from tests.fixtures import signed
+
+
+class Running(NamedTuple):
+    process: subprocess.Popen[str]
+    port: int
+    log: Path
+
+
+@contextmanager
+def serving(folder: Path, *command: str, files: int = 0, **environment: str) -> Iterator[Running]:
+    """A verb that serves, in a process of its own; `files` is how many it may open."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    log = folder / "stderr"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "humaneval", *command, "--port", "0"],
+            cwd=folder,
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            preexec_fn=limit if files else None,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+            assert found, log.read_text()
+            yield Running(process, int(found[1]), log)
+        finally:
+            process.kill()
+
+
+def get(port: int, path: str, timeout: float = 20) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request("GET", path, headers={"Connection": "close"})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", [("serve",), ("market", "serve")], ids=["forms", "market"])
+def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
+    tmp_path: Path, sqlite_database: str, command: tuple[str, ...], ended_by: signal.Signals
+) -> None:
+    forms = command == ("serve",)
+    with serving(tmp_path, *command, HUMANEVAL_DATABASE=sqlite_database) as server:
+        path = "/health" if forms else "/signin"
+        assert get(server.port, path) == 200
+        # A request of which half has come is not in hand; one that has come whole is answered.
+        half = socket.create_connection(("127.0.0.1", server.port))
+        half.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab")
+        whole = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        whole.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        assert whole.recv(12) == b"HTTP/1.1 200"
+        server.process.send_signal(ended_by)
+        assert server.process.wait(timeout=20) == 0
+        for each in (half, whole):
+            each.close()
+        assert "Traceback" not in server.log.read_text()
+
+
+def test_with_few_files_a_server_takes_fewer_connections_and_stays_idle(
+    tmp_path: Path, sqlite_database: str
+) -> None:
+    with (
+        serving(tmp_path, "serve", files=64, HUMANEVAL_DATABASE=sqlite_database) as server,
+        ExitStack() as stack,
+    ):
+        for _ in range(80):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+        before = _seconds(server.process.pid)
+        time.sleep(1)
+        assert _seconds(server.process.pid) - before < 0.5
+        stack.close()
+        assert get(server.port, "/health") == 200
+        assert "Too many open files" not in server.log.read_text()
+
+
+def _seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.fixture
+def open_form(sqlite_engine: Engine, study_factory: Callable, platform: MTurk) -> Iterator[OpenForm]:
+    """A form that a person has open, at a server over a database in a file."""
+    study_factory(sqlite_engine, design={"annotators": 4})
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    with running(create_app(Settings(), sqlite_engine)) as port:
+        with reading(sqlite_engine) as session:
+            hit = session.scalars(select(HitRow)).one()
+        url = f"http://127.0.0.1:{port}"
+        page = Browser().get(f"{url}/form/{hit.key}?{signed(hit.secret, '3A', 'W1')}")
+        form = page.form(field="form")
+        assert form is not None
+        yield OpenForm(port, Path(str(sqlite_engine.url.database)), sqlite_engine, page, form)
+
+
+class OpenForm(NamedTuple):
+    port: int
+    file: Path
+    engine: Engine
+    page: Page
+    form: FoundForm
+
+    def send(self, **entered: str) -> Page:
+        answers = {**self.form.boxes, **dict.fromkeys(self.form.choices, "1"), **entered}
+        return Browser().submit(self.page, self.form, answers)
+
+    def answers(self) -> int:
+        with reading(self.engine) as session:
+            return session.scalar(select(func.count()).select_from(AnswerRow)) or 0
+
+
+def _deleted(form: OpenForm) -> None:
+    form.file.unlink()
+
+
+def _replaced(form: OpenForm) -> None:
+    copy = form.file.with_suffix(".copy")
+    shutil.copy(form.file, copy)
+    copy.rename(form.file)
+
+
+def _moved_away(form: OpenForm) -> None:
+    for name in (form.file, Path(f"{form.file}-wal"), Path(f"{form.file}-shm")):
+        name.rename(name.with_name(f"old-{name.name}"))
+
+
+def _another_one(form: OpenForm) -> None:
+    """As a restored dump of another study would be, under the same name."""
+    with writing(form.engine) as session:
+        session.execute(delete(MetaRow).where(MetaRow.key == DATABASE_ID))
+        session.add(MetaRow(key=DATABASE_ID, value="another"))
+
+
+@pytest.mark.parametrize("happens", [_deleted, _replaced, _moved_away, _another_one])
+def test_nothing_is_acknowledged_once_the_database_is_another_one(
+    open_form: OpenForm, happens: Callable[[OpenForm], None]
+) -> None:
+    assert get(open_form.port, "/health") == 200
+    happens(open_form)
+    said = open_form.send()
+    assert said.status == 503
+    assert said.form(action="/mturk/externalSubmit") is None
+    assert said.forms[0].values["choice-1"] == "1"  # the answers come back, to be sent once more
+    assert get(open_form.port, "/health") == 503
+
+
+def test_what_is_stored_is_acknowledged_in_the_same_database(open_form: OpenForm) -> None:
+    assert open_form.send().form(action="/mturk/externalSubmit") is not None
+    assert open_form.answers() == 1
+
+
+def test_the_error_says_that_the_database_was_replaced(sqlite_engine: Engine) -> None:
+    identity = Identity(sqlite_engine)
+    identity.check()
+    assert Identity(sqlite_engine).check() is None  # another server of the same database
+    Path(str(sqlite_engine.url.database)).unlink()
+    with pytest.raises(StoreError, match="was deleted or replaced while the server ran"):
+        identity.check_file()
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> None:
+    with socket.create_connection(("127.0.0.1", open_form.port), timeout=20) as browser:
+        browser.sendall(b"POST /form/x HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
+        assert b" 413 " in browser.recv(1000).partition(b"\r\n")[0]
+    assert open_form.send(comment="x" * MAX_FORM_BYTES).status == 413
+
+
+def test_a_nul_in_an_address_is_no_id_and_no_fault_of_ours(
+    engine: Engine, study_factory: Callable, platform: object
+) -> None:
+    study_factory(engine, design={"annotators": 4})
+    plan_hits(open_study_at(engine, "study", platform))
+    client = create_app(Settings(), engine).test_client()
+    with reading(engine) as session:
+        hit = session.scalars(select(HitRow)).one()
+    addresses = [
+        "/form/a%00b",
+        f"/form/{hit.key}%00",
+        f"/form/{hit.key}/sent?token=%00",
+        f"/form/{hit.key}?assignmentId=3A%00&workerId=W&hitId=",
+        f"/form/{hit.key}?{signed(hit.secret, '3A', 'W', chr(0))}",
+        f"/form/{hit.key}?assignmentId=3A&workerId=W&hitId=%00&turkSignature=%00",
+        "/take/a%00b",
+        "/take/a%00b/c%00d",
+        "/assets/form%00.css",
+    ]
+    assert [address for address in addresses if client.get(address).status_code >= 500] == []
+    for path in ("/form/a%00b", "/take/a%00b", f"/form/{hit.key}/here"):
+        assert client.post(path, data={"token": "\0", "ticket": "\0"}).status_code < 500
+
+
+def test_a_crowd_makes_no_line_for_each_that_waits(tmp_path: Path, sqlite_database: str) -> None:
+    with serving(tmp_path, "serve", HUMANEVAL_DATABASE=sqlite_database) as server:
+        waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(60)]
+        for each in waiting:
+            each.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+        assert {each.recv(12) for each in waiting} == {b"HTTP/1.0 200"}
+        for each in waiting:
+            each.close()
+        assert "queue" not in server.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("reason", "said", "hint"),
+    [
+        ("database or disk is full", "cannot be written", "Free some space"),
+        ("disk I/O error", "cannot be written", "Free some space"),
+    ],
+)
+def test_a_full_or_read_only_disk_is_not_told_as_a_wrong_name(
+    sqlite_engine: Engine, reason: str, said: str, hint: str
+) -> None:
+    with pytest.raises(StoreError, match=said) as caught, store_errors(sqlite_engine):
+        raise OperationalError("INSERT", {}, sqlite3.OperationalError(reason))
+    assert hint in caught.value.hint
+    assert "--database" not in caught.value.hint
+
+
+def test_a_database_that_can_only_be_read_says_so(sqlite_engine: Engine) -> None:
+    def write() -> None:
+        with writing(sqlite_engine) as session:
+            session.connection().exec_driver_sql("PRAGMA query_only = ON")
+            session.add(MetaRow(key="a", value="b"))
+
+    with pytest.raises(StoreError, match="can only be read here") as caught:
+        write()
+    assert "writable" in caught.value.hint
+    sqlite_engine.dispose()
