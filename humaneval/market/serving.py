@@ -26,7 +26,7 @@ from humaneval.store.types import now
 from humaneval.text import command
 
 THREADS = 16
-MOST_BODY_BYTES = MOST_BYTES + 64 * 1024
+MOST_BODY_BYTES = 2 * MOST_BYTES
 """Up to this, a page says that an answer is too large. More is refused before it has come."""
 BACKLOG = 256
 

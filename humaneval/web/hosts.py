@@ -22,6 +22,8 @@ def answer_only(app: Flask, addresses: Iterable[str]) -> None:
 
     @app.before_request
     def refuse_other_hosts() -> Response | None:
+        if "HTTP_HOST" not in request.environ:  # every browser sends it
+            return None
         host = _host(f"//{request.host}")
         if host in served or _is_own(host):
             return None

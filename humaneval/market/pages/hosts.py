@@ -34,6 +34,8 @@ def answer_only(app: Flask, addresses: Collection[str], *, signed: bool) -> None
 
     @app.before_request
     def refuse_other_hosts() -> None:
+        if "HTTP_HOST" not in request.environ:  # every browser sends it
+            return
         host = _host(request.host)
         if host in served or is_loopback(host) or _is_number(host) or _is_amazons(host):
             return
