@@ -38,6 +38,7 @@ class Servers:
         self._map: dict[int, Any] = {}
         self._servers: list[Any] = []
         self._stopping = threading.Event()
+        self._open = threading.RLock()
 
     def add(
         self,
@@ -78,9 +79,10 @@ class Servers:
 
     def stop(self) -> None:
         """Make `run` end, from any thread or signal."""
-        self._stopping.set()
-        for server in self._servers[:1]:
-            server.pull_trigger()
+        with self._open:  # a trigger that is closed has a number that something else may have by now
+            self._stopping.set()
+            for server in self._servers[:1]:
+                server.pull_trigger()
 
     def _finish(self) -> None:
         """Take no more connections, answer the requests that have come, and close."""
@@ -97,8 +99,9 @@ class Servers:
         """End threads and connections. Closing twice, or what never ran, does no harm."""
         for server in self._servers:
             server.task_dispatcher.shutdown()
-        wasyncore.close_all(self._map)
-        self._servers.clear()
+        with self._open:
+            wasyncore.close_all(self._map)
+            self._servers.clear()
 
 
 class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
