@@ -184,7 +184,7 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
             )
         if read_only or "unable to open" in reason or "disk I/O" in reason:
             reason = why_not_written(path) or reason
-    if "full" in reason or "No space left" in reason:
+    if any(cause in reason for cause in ("full", "No space left", "disk I/O")):
         return StoreError(
             f"the database {where} cannot be written: {reason}",
             "Free some space on its disk, and try again.",
