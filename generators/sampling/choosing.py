@@ -17,6 +17,8 @@ CANDIDATES = 128
 """The nucleus of a trained model is mostly among this many tokens. Where it is not, all are sorted."""
 CANDIDATES_ON_A_GPU = 1024
 """There, more candidates cost no more."""
+SMALL = 8192
+"""A vocabulary of so many tokens is sorted as fast as the candidates are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,9 @@ def chosen(
     refuse_nan(shares)
     if top_p >= 1 and not top_k and not reference:
         return pick(shares, chance)
-    candidates = CANDIDATES if shares.device.type == "cpu" else CANDIDATES_ON_A_GPU
-    if top_k or shares.shape[-1] <= candidates:
+    if top_k or shares.shape[-1] <= SMALL:
         return _drawn(_nucleus(shares, top_k, top_p, reference=reference, limited=top_k > 0), chance)
+    candidates = CANDIDATES if shares.device.type == "cpu" else CANDIDATES_ON_A_GPU
     few = _nucleus(shares, candidates, top_p, reference=reference)
     found = _drawn(few, chance)
     if not bool(few.whole.all()):
