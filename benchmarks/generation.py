@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", choices=tuple(FEW), default="small")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32, 128])
+    parser.add_argument("--samples", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -64,8 +66,9 @@ def main() -> None:
         if compiled_version():
             systems["ctranslate2"] = compiled(bench, folder)
         for batch in options.batches:
-            long = batch > 32 and options.model == "gpt2"
-            for blanks, samples in SHAPES[:1] if batch == 1 else SHAPES[::3] if long else SHAPES:
+            for blanks, samples in SHAPES[:1] if batch == 1 else SHAPES:
+                if samples not in options.samples:
+                    continue
                 rows = bench.rows(ALONE[options.model] if batch == 1 else batch, blanks, samples)
                 record = measure(bench, systems, rows, batch, options)
                 least = least_work(bench, rows if batch > 1 else rows[:1], operations, bandwidth)
@@ -161,17 +164,15 @@ def compiled(bench: Bench, folder: str) -> Writer:
 
     def write(rows: Sequence[Row]) -> object:
         # Samples of one context are asked for at once: it has a way for that.
-        contexts = list(dict.fromkeys(tuple(row.ids) for row in rows))
-        samples = len(rows) // len(contexts)
-        asked = [contexts] if samples * len(contexts) == len(rows) else None
-        groups = asked or [[tuple(row.ids)] for row in rows]
+        counts = Counter(tuple(row.ids) for row in rows)
         found = []
-        for group in groups:
+        for samples in sorted(set(counts.values())):
+            group = [ids for ids, count in counts.items() if count == samples]
             found += engine.generate_batch(
                 [[names[id] for id in ids] for ids in group],
                 max_length=MEAN,
                 min_length=MEAN,
-                num_hypotheses=samples if asked else 1,
+                num_hypotheses=samples,
                 beam_size=1,
                 sampling_topk=0,
                 sampling_topp=0.95,

@@ -21,6 +21,7 @@ from generators.sampling.prompts import TYPES, WORDING, complaint, messages_for
 from generators.sampling.replies import Choice, choice_of, draft_of, parse, usage_of
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError, UsageError
+from humaneval.text import command
 
 CHAT, COMPLETIONS = "/chat/completions", "/completions"
 FILTER = "content_filter"
@@ -316,7 +317,7 @@ def _try_marks(answers: Answers) -> dict[str, str]:
         why = "does not say how many tokens it reads" if read is None else f"reads {MARKS[0]} as text"
         raise InputError(
             f"{answers.options.model} at {answers.endpoint} {why}",
-            "Serve the whole folder that `humaneval train ilm` wrote, with its tokenizer.json.",
+            f"Serve the whole folder that `{command('train', 'ilm', '--out', 'FOLDER')}` wrote.",
         )
     return _reported(reply)
 

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CANDIDATES = 128
-"""The nucleus of a trained model is nearly always among this many tokens. Where it is not, all are sorted."""
+"""The nucleus of a trained model is mostly among this many tokens. Where it is not, all are sorted."""
+CANDIDATES_ON_A_GPU = 1024
+"""There, more candidates cost no more."""
+SMALL = 8192
+"""A vocabulary of so many tokens is sorted as fast as the candidates are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,10 @@ def chosen(
     refuse_nan(shares)
     if top_p >= 1 and not top_k and not reference:
         return pick(shares, chance)
-    if top_k or shares.shape[-1] <= CANDIDATES:
+    if top_k or shares.shape[-1] <= SMALL:
         return _drawn(_nucleus(shares, top_k, top_p, reference=reference, limited=top_k > 0), chance)
-    few = _nucleus(shares, CANDIDATES, top_p, reference=reference)
+    candidates = CANDIDATES if shares.device.type == "cpu" else CANDIDATES_ON_A_GPU
+    few = _nucleus(shares, candidates, top_p, reference=reference)
     found = _drawn(few, chance)
     if not bool(few.whole.all()):
         rest = ~few.whole
