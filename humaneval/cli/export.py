@@ -78,7 +78,7 @@ def export(
     """Write the responses, comments or infills of STUDY to files.
 
     Workers, HITs and assignments are named by pseudonyms of this study: no other study's export has them.
-    `worker list` shows which worker is meant. `score --responses` reads the table of responses.
+    `worker list --json` shows which worker is meant. `score --responses` reads the table of responses.
     """
     if infills and comments:
         raise UsageError("--infills and --comments do not go together", "Export the one, then the other.")

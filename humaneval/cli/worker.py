@@ -29,7 +29,8 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
 
     "Done" counts the forms that a worker has done, of those that the worker may do. "Not counted" counts the
     forms that the study's own rule leaves out of the scores. Workers who have done all their forms get no
-    more; "excluded" are those whom `worker exclude` keeps out before that.
+    more; "excluded" are those whom `worker exclude` keeps out before that. --json also shows their names in
+    exports.
     """
     people = list_workers(app.study(study), endpoint)
     if as_json:
@@ -37,7 +38,6 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Worker")
-    table.add_column("In exports")
     for heading in ("Done", "Approved", "Rejected", "Not counted", "Paid"):
         table.add_column(heading, justify="right")
     table.add_column("Kept out")
@@ -46,7 +46,6 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         kept_out = [name for name, on in (("blocked", one.blocked), ("excluded", excluded)) if on]
         table.add_row(
             one.worker,
-            one.exported_as,
             f"{one.forms} of {one.allowed}",
             str(one.approved),
             str(one.rejected),
