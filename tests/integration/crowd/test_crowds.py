@@ -26,7 +26,6 @@ from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, MetaRow, RowRow, StudyRow
 from humaneval.store.together import Writer
 from humaneval.web.app import create_app
-from humaneval.web.exclude import Excluder
 from tests.fixtures import signed
 
 MOST_TO_OPEN, MOST_TO_SEND = 13, 9
@@ -169,17 +168,3 @@ def _rendered(form: Form, delivery: Delivery) -> str:
     return render(
         "detection.html", form.study, delivery.channel, form=form, delivery=delivery, root=delivery.root
     )
-
-
-def test_one_pass_through_a_list_is_for_all_who_have_answered_by_then() -> None:
-    tried: list[tuple[str, str]] = []
-
-    def opened(endpoint: str, study: str) -> Any:
-        tried.append((endpoint, study))
-        raise PlatformError("refused", "")
-
-    excluder = Excluder(opened)
-    for study in ("a", "b", "a", "a"):
-        excluder.answered("local", study)
-    excluder.stop()
-    assert sorted(tried) == [("local", "a"), ("local", "b")]
