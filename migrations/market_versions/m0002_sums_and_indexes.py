@@ -1,4 +1,4 @@
-"""The account's sums, so that no call adds up the whole journal; indexes for what grows with the HITs
+"""The account's sums; indexes for what grows with the HITs; how often each worker has signed out
 
 Revision ID: m0002
 Revises: m0001
@@ -26,9 +26,16 @@ def upgrade() -> None:
     op.create_index("ix_hits_disposed_number", "hits", ["disposed", "number"])
     of_worker = ["worker_number", "state", "hit_number"]
     op.create_index("ix_assignments_worker_number_state_hit_number", "assignments", of_worker)
+    # Cookies of before are then no longer valid.
+    with op.batch_alter_table("workers") as workers:
+        workers.add_column(sa.Column("signed_out", sa.Integer(), nullable=False, server_default="0"))
+    with op.batch_alter_table("workers") as workers:
+        workers.alter_column("signed_out", server_default=None)
 
 
 def downgrade() -> None:
+    with op.batch_alter_table("workers") as workers:
+        workers.drop_column("signed_out")
     op.drop_index("ix_assignments_worker_number_state_hit_number", "assignments")
     op.drop_index("ix_hits_disposed_number", "hits")
     op.drop_index("ix_hits_status_hit_type_number", "hits")
