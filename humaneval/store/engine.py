@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
@@ -21,6 +22,8 @@ from sqlalchemy.pool import NullPool
 
 from humaneval.errors import PrerequisiteError, StoreError
 from humaneval.text import command
+
+T = TypeVar("T")
 
 BUSY_SECONDS = 30
 
@@ -92,6 +95,19 @@ def writing(engine: Engine) -> Iterator[Session]:
         session.begin(),
     ):
         yield session
+
+
+def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """`values` in lists of `size`; the last may be shorter.
+
+    Work that grows with the data takes one transaction a list: on SQLite nobody else can write meanwhile.
+
+    >>> list(batches("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rest = iter(values)
+    while batch := list(islice(rest, size)):
+        yield batch
 
 
 @contextmanager
