@@ -20,7 +20,7 @@ from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.review import NO_FORM
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.store.engine import batches, reading, writing
+from humaneval.store.engine import ASKED_FOR, batches, reading, writing
 from humaneval.store.tables import (
     TAKEN_IN,
     AnswerRow,
@@ -32,9 +32,6 @@ from humaneval.store.tables import (
     RowRow,
     WorkerIdentityRow,
 )
-
-ASKED_FOR = 500
-"""How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
 
 
 class Arrived(NamedTuple):

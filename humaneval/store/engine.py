@@ -26,6 +26,8 @@ from humaneval.text import command
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
+ASKED_FOR = 500
+"""How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
 
 
 def open_engine(url: str, *, pool: bool = True) -> Engine:

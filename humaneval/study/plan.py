@@ -17,7 +17,6 @@ from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, Pa
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
 from humaneval.study.usable_infills import drawn_stories
-from humaneval.text import as_read
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
@@ -136,7 +135,7 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
     )
     drawn = drawn_stories(session, settings)
     ready = set(session.scalars(filled))
-    return len({as_read(row.sentences) for row in drawn.values() if row.id in ready})
+    return len({story.text for story in drawn if story.id in ready})
 
 
 def _sentences(session: Session) -> list[str]:
