@@ -20,14 +20,14 @@ from humaneval.crowd.adopt import adopt
 from humaneval.crowd.as_planned import Difference, accept, differing, look, refuse_differing
 from humaneval.crowd.compensate import settle_compensations
 from humaneval.crowd.outbox import TOGETHER, hold_study
-from humaneval.crowd.participants import intend_exclusions, is_compensated, perform_exclusions
+from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.submissions import Arrived, let_go, store_submissions
 from humaneval.crowd.take_in import accept_lost, take_in
 from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import TAKEN_IN, AssignmentRow, ResponseRow, WorkerRow
+from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, ResponseRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
@@ -164,16 +164,19 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
 def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, ...]:
     """Work whose answers are on our server only, or were taken in without the platform, and that is not
     compensated."""
+    made_good = select(PaymentRow.id).where(
+        PaymentRow.endpoint == endpoint,
+        PaymentRow.assignment_id == AssignmentRow.id,
+        PaymentRow.kind == COMPENSATION,
+    )
     found = session.execute(
-        select(AssignmentRow, WorkerRow.pseudonym)
+        select(AssignmentRow.external_id, WorkerRow.pseudonym)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-        .where(AssignmentRow.state.in_(("answered", TAKEN_IN)))
+        .where(AssignmentRow.state.in_(("answered", TAKEN_IN)), ~made_good.exists())
         .order_by(AssignmentRow.id)
     )
-    return tuple(
-        Unpaid(work.external_id, worker) for work, worker in found if not is_compensated(session, work)
-    )
+    return tuple(Unpaid(work, worker) for work, worker in found)
 
 
 def _count(session: Session, query: Select[int]) -> int:
