@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from humaneval.design.blocks import even_places, period
 from humaneval.errors import DesignError
+from humaneval.text import counted
 
 
 class NumberedCell(NamedTuple):
@@ -76,6 +77,16 @@ def _cycle(
     return sets, even_places(repeated * int(times))
 
 
+def refuse_few(position: int, stories: int, needed: int) -> None:
+    """Raise DesignError if fewer stories are filled at a position than a row needs."""
+    if stories < needed:
+        raise DesignError(
+            f"position {position} has only {counted(stories, 'story', plural='stories')} that all generators"
+            f" have filled; {needed:,} are needed",
+            "Run every generator on all positions, or leave the position out of the study.",
+        )
+
+
 class _Chooser:
     """Chooses the blank that each generator of a row shows."""
 
@@ -96,12 +107,7 @@ class _Chooser:
             [[at in blanks[story] for story in self.stories] for at in positions], dtype=np.bool_
         )
         for position, fits in zip(positions, self.fits, strict=True):
-            if fits.sum() < size:
-                raise DesignError(
-                    f"position {position} has only {int(fits.sum())} stories that all generators have filled;"
-                    f" {size} are needed",
-                    "Run every generator on all positions, or leave the position out of the study.",
-                )
+            refuse_few(position, int(fits.sum()), size)
         self.by = np.zeros((generators, *self.fits.shape), dtype=np.int64)
         self.shown = np.zeros(self.fits.shape, dtype=np.int64)  # by others than the control
         self.left: list[list[int]] = [[] for _ in range(generators)]

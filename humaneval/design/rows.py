@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humaneval.design.partial import partial_rows
+from humaneval.design.partial import partial_rows, refuse_few
 from humaneval.domain import POSITIONS
 from humaneval.errors import DesignError
 
@@ -198,12 +198,7 @@ class _Dealer:
                 "Generate for more stories, or check that every generator ran on the same ones.",
             )
         for at, position in enumerate(positions):
-            if self.fits[at].sum() < m:
-                raise DesignError(
-                    f"position {position} has only {int(self.fits[at].sum())} stories that all generators"
-                    f" have filled; {m} are needed",
-                    "Run every generator on all positions, or leave the position out of the study.",
-                )
+            refuse_few(position, int(self.fits[at].sum()), m)
 
     def deal(self) -> list[list[str]]:
         """For each position, m stories. No story has two blank numbers. The least used come first."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
+from humaneval.design.partial import refuse_few
 from humaneval.design.rows import Cell
 from humaneval.domain import POSITIONS, shown_statuses
 from humaneval.errors import DesignError
@@ -91,19 +92,25 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
         *there,
     ]
     usable = shown_statuses(study.design.allow)
-    _refuse_unfit(session, generators, infills, usable)
-    filled = _filled(session, list(generators.values()), drawn, [*infills, InfillRow.status.in_(usable)])
+    unfit = _unfit(session, generators, infills, usable)
+    numbers = list(generators.values())
+    filled = _filled(session, numbers, drawn, [*infills, InfillRow.status.in_(usable)])
+    # What is left if all is allowed comes first: if that is nothing, allowing would not help.
+    most = _filled(session, numbers, drawn, infills) if unfit else filled
     wanted = sum(1 << position for position in study.design.positions)
     common = np.bitwise_and.reduce(filled, axis=0) & wanted
+    allowed = np.bitwise_and.reduce(most, axis=0) & wanted
     counts = [mask.bit_count() for mask in range(64)]
     ids: dict[bytes, list[int]] = defaultdict(list)
     for at, story in enumerate(drawn):
         ids[story.text].append(at)
+    if not allowed.any():
+        _refuse_nothing(session, generators, infills, len(ids))
+    if unfit:
+        _refuse_unfit(study, unfit, allowed)
     # Of several ids of one text, that with the most blanks: no form may show a text twice.
     chosen = [max(same, key=lambda at: counts[common[at]]) for same in ids.values()]
     kept = [at for at in chosen if common[at]]
-    if not kept:
-        _refuse_nothing(session, generators, infills, len(ids))
     left = np.array(counts)[wanted & ~filled[:, kept]].sum(axis=1)
     positions = [tuple(at for at in POSITIONS if mask & (1 << at)) for mask in range(64)]
     return CommonBlanks(
@@ -230,33 +237,43 @@ def _filled(
     return filled
 
 
-def _refuse_unfit(
+def _unfit(
     session: Session,
     generators: Mapping[str, int],
     infills: Sequence[ColumnElement[bool]],
     usable: Collection[str],
-) -> None:
+) -> dict[str, dict[str, int]]:
+    """For each generator that has some, how many infills of which status cannot be shown."""
+    names = {number: name for name, number in generators.items()}
     counts = session.execute(
         select(InfillRow.generator_id, InfillRow.status, func.count())
         .where(*infills, InfillRow.status.not_in(usable))
         .group_by(InfillRow.generator_id, InfillRow.status)
     )
-    unfit: dict[int, dict[str, int]] = defaultdict(dict)
+    unfit: dict[str, dict[str, int]] = defaultdict(dict)
     for generator, status, number in counts:
-        unfit[generator][status] = number
-    if unfit:
-        listed = "; ".join(
-            f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(unfit[number].items()))
-            for name, number in sorted(generators.items())
-            if number in unfit
-        )
-        statuses = sorted({status for counts in unfit.values() for status in counts})
-        raise DesignError(
-            f"some infills cannot be shown ({listed})",
-            "Correct the generator, or accept these infills with "
-            + " ".join(f"--allow '{status}'" for status in statuses)
-            + "; the study records it.",
-        )
+        unfit[names[generator]][status] = number
+    return unfit
+
+
+def _refuse_unfit(
+    study: StudyFile, unfit: Mapping[str, Mapping[str, int]], allowed: NDArray[np.int64]
+) -> NoReturn:
+    """Raise DesignError: some infills may not be shown. `allowed` are the blanks if all were."""
+    for position in study.design.positions:
+        refuse_few(position, int((allowed & (1 << position) != 0).sum()), study.design.row_size)
+    listed = "; ".join(
+        f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+        for name, counts in sorted(unfit.items())
+    )
+    statuses = sorted({status for counts in unfit.values() for status in counts})
+    raise DesignError(
+        f"some infills cannot be shown ({listed})",
+        "Correct the generator, or accept these infills with "
+        + " ".join(f"--allow '{status}'" for status in statuses)
+        + f"; the study records it. It then has {int((allowed != 0).sum()):,} of {allowed.size:,} stories:"
+        " blanks without any text are left out.",
+    )
 
 
 def _refuse_nothing(
@@ -266,7 +283,7 @@ def _refuse_nothing(
     counts = dict(
         session.execute(
             select(InfillRow.generator_id, func.count(InfillRow.story_id.distinct()))
-            .where(*infills)
+            .where(*infills, InfillRow.text != "")
             .group_by(InfillRow.generator_id)
         ).all()
     )

@@ -15,13 +15,15 @@ WRITING = ("--subject", "SUBJECT", "--text", "TEXT")
 """The same for `notify`."""
 
 
-def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
-    """A number with its noun, and the verb that agrees with it.
+def counted(number: int, noun: str, verb: str = "", verbs: str = "", *, plural: str = "") -> str:
+    """A number with its noun, and the verb that agrees with it. `plural` is the noun with "s" by default.
 
     >>> counted(1, "row"), counted(1200, "row"), counted(1, "row", "is", "are")
     ('1 row', '1,200 rows', '1 row is')
+    >>> counted(2, "story", plural="stories"), counted(1, "person", "has", "have", plural="people")
+    ('2 stories', '1 person has')
     """
-    said = f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    said = f"{number:,} {noun if number == 1 else plural or noun + 's'}"
     return f"{said} {verb if number == 1 else verbs}".strip()
 
 
