@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -32,6 +32,10 @@ from humaneval.errors import InputError, UsageError
 from humaneval.text import command, listed, normalise, same_name
 
 COLUMNS = ("story", "position", "generator", "text")
+HEADER = 100_000
+"""So many characters are searched for the end of the first line."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_UNIX_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Entry(NamedTuple):
@@ -223,7 +227,8 @@ def _entries(path: Path, text: str) -> Iterator[Entry]:
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for line, raw in enumerate(text.splitlines() if "\n" not in text else text.split("\n"), 1):
+    ends = _LINE if "\n" not in text else _UNIX_LINE
+    for line, raw in enumerate((match.group() for match in ends.finditer(text)), 1):
         if not raw.strip():
             continue
         try:
@@ -236,9 +241,11 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]
 
 
 def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    header = text.splitlines()[0] if text.strip() else ""
+    header = next(iter(text[:HEADER].splitlines()), "") if text.strip() else ""
     delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    # Not StringIO: it takes four bytes a character, and a file may have a hundred megabytes.
+    lines = (match.group() for match in _LINE.finditer(text))
+    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
     missing = [column for column in COLUMNS if column not in reader.fieldnames]
     if missing:
