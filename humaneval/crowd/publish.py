@@ -21,7 +21,7 @@ from humaneval.crowd.platform import Offer, Published
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import batches, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 
 ZERO = Decimal("0.00")
@@ -90,11 +90,13 @@ def _make(
 ) -> _Made:
     """Make the offers, until one turns out otherwise than planned."""
     planned = {id: figures(at.platform.terms(offer)) for id, offer in offers.items()}
-    with writing(at.engine) as session:
+    with reading(at.engine) as session:
         hits = {intent.id: hit_of(session, intent).id for intent in intents}
-        for intent in intents:
-            row = session.get_one(OutboxRow, intent.id)
-            row.request = {**row.request, TERMS: planned[intent.id]}
+    for part in batches(intents, TOGETHER):
+        with writing(at.engine) as session:
+            for intent in part:
+                row = session.get_one(OutboxRow, intent.id)
+                row.request = {**row.request, TERMS: planned[intent.id]}
 
     def record(session: Session, intent: Intent, published: Published) -> Mapping[str, Any]:
         up_now = Orphan(hits[intent.id], offers[intent.id].key, published)
