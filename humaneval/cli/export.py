@@ -14,7 +14,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
-from humaneval.store.queries import comment_lines, forms_set_aside, response_lines
+from humaneval.store.queries import comment_lines, forms_set_aside, response_columns
 from humaneval.study.scores import no_responses
 from humaneval.study.stored import get_study
 from humaneval.text import command, counted
@@ -90,15 +90,15 @@ def export(
 def _responses(app: App, study: str, out: Path, excel: bool, everything: bool, as_json: bool) -> None:
     with reading(app.engine) as session:
         row = get_study(session, study)
-        lines = response_lines(session, row, everything=everything)
-        if not lines:
+        columns = response_columns(session, row, everything=everything)
+        if not columns["worker"]:
             raise no_responses(session, row)
         aside = 0 if everything else forms_set_aside(session, row)
-    write_whole(out, table_bytes(pd.DataFrame(lines), out, excel=excel))
+    write_whole(out, table_bytes(pd.DataFrame(columns), out, excel=excel))
     if as_json:
-        emit({"study": study, "file": out, "responses": len(lines), "forms_set_aside": aside})
+        emit({"study": study, "file": out, "responses": len(columns["worker"]), "forms_set_aside": aside})
         return
-    say(f"{len(lines)} responses written to {out}.")
+    say(f"{len(columns['worker'])} responses written to {out}.")
     if aside:
         say(
             f"{counted(aside, 'form')} left out: rejected, or by people who had taken part before. --all"
