@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from humaneval.csv_text import unguarded
 from humaneval.domain import (
@@ -33,6 +33,10 @@ from humaneval.errors import InputError, UsageError
 from humaneval.text import command, is_path, listed, normalise, same_name
 
 COLUMNS = ("story", "position", "generator", "text")
+HEADER = 100_000
+"""So many characters are searched for the end of the first line."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_UNIX_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Entry(NamedTuple):
@@ -46,64 +50,91 @@ class Entry(NamedTuple):
     text: str
 
 
+class Line(NamedTuple):
+    """The text for a blank, and its line in the file."""
+
+    line: int
+    text: str
+
+
+Key: TypeAlias = tuple[str, int, int]
+"""A blank: story, position, sample."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Fills blanks from the entries of one generator; a blank without an entry is `missing`."""
+    """Fills blanks from the lines of one generator; a blank without a line is `missing`."""
 
     name: str
     path: str
-    entries: Mapping[tuple[str, int, int], Entry]
+    lines: Mapping[str, Mapping[tuple[int, int], Line]]
+    """Story → (position, sample) → line: a file may have millions, and this takes half the memory of one
+    mapping."""
     as_written: str
     """The generator's name in the file."""
+    sha256: str
+    """Of the lines."""
 
     @property
     def provenance(self) -> Provenance:
-        # The hash is of these lines alone: another system in the file, or other line ends, do not change it.
-        lines = sorted((e.story, e.position, e.sample, e.text) for e in self.entries.values())
-        content = hashlib.sha256(json.dumps(lines).encode()).hexdigest()
-        settings = {"sha256": content, "generator": self.as_written}
+        settings = {"sha256": self.sha256, "generator": self.as_written}
         return Provenance(kind="replay", checkpoint=Path(self.path).name, settings=settings)
+
+    def keys(self) -> Iterator[Key]:
+        """The blanks of the file, in its order by story."""
+        for story, lines in self.lines.items():
+            for position, sample in lines:
+                yield story, position, sample
 
     def check(self, stories: Mapping[str, Story], blanks: Sequence[Blank]) -> None:
         """Raise InputError if an entry is about a story that is not in the database, or if there is none for
         any of `blanks`: nothing would be filled, and the name would be used up."""
-        strange = [entry for entry in self.entries.values() if entry.story not in stories]
+        strange = {
+            line.line: story
+            for story, lines in self.lines.items()
+            if story not in stories
+            for line in lines.values()
+        }
         if strange:
-            first = strange[0]
+            first = min(strange)
             more = f" (and {len(strange) - 1} more lines)" if len(strange) > 1 else ""
             raise InputError(
-                f"{self.path}:{first.line}: story {first.story!r} is not in the database{more}."
-                f" Stories in the file: {_three(entry.story for entry in strange)};"
+                f"{self.path}:{first}: story {strange[first]!r} is not in the database{more}."
+                f" Stories in the file: {_three(strange[line] for line in sorted(strange))};"
                 f" in the database: {_three(stories)}",
                 f"Import the stories first, or use the ids that `{command('stories', 'list')}` shows.",
             )
-        wanted = [(blank.story.id, blank.position, blank.sample) for blank in blanks]
-        if not blanks or not self.entries.keys().isdisjoint(wanted):
+        if not blanks or any(self._line(blank) for blank in blanks):
             return
-        there, asked = {story for story, _, _ in self.entries}, {story for story, _, _ in wanted}
+        wanted = [(blank.story.id, blank.position, blank.sample) for blank in blanks]
+        there, asked = set(self.lines), {story for story, _, _ in wanted}
         if there.isdisjoint(asked):
             raise InputError(
                 f"{self.path} has no infill by {self.as_written} for any of these stories. Stories in the"
-                f" file: {_three(entry.story for entry in self.entries.values())};"
+                f" file: {_three(self.lines)};"
                 f" to fill: {_three(story for story, _, _ in wanted)}",
                 _advice({stories[story].split for story in there}, {blank.story.split for blank in blanks}),
             )
         raise InputError(
             f"{self.path} has no infill by {self.as_written} for any of these blanks."
-            f" Story, position, sample in the file: {_three(map(_spoken, self.entries))};"
+            f" Story, position, sample in the file: {_three(map(_spoken, self.keys()))};"
             f" to fill: {_three(map(_spoken, wanted))}",
             "Nothing was stored. Name the file's positions with --positions and its samples with --samples.",
         )
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:
-            entry = self.entries.get((blank.story.id, blank.position, blank.sample))
-            if entry is None:
+            line = self._line(blank)
+            if line is None:
                 yield Infill(
                     blank, "", InfillStatus.MISSING, f"{Path(self.path).name} has no line for this blank"
                 )
             else:
-                yield Infill(blank, entry.text, extra={"line": entry.line})
+                yield Infill(blank, line.text, extra={"line": line.line})
+
+    def _line(self, blank: Blank) -> Line | None:
+        lines = self.lines.get(blank.story.id)
+        return None if lines is None else lines.get((blank.position, blank.sample))
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
@@ -119,9 +150,10 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", "Name a CSV or JSONL file with --checkpoint.") from None
-    entries = list(_entries(path, content))
+    found = _by_generator(path, _entries(path, decode(content, str(path), what="a table of infills").text))
+    del content
     wanted = request.options.get("generator")
-    names = list(dict.fromkeys(entry.generator for entry in entries))
+    names = list(found.lines)
     chosen = names
     if wanted is not None:
         one = same_name(wanted, names)
@@ -133,27 +165,59 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
             f"{path} has {len(chosen)} generators; --as can rename only one",
             f"Pick one with --option generator=NAME: {', '.join(names)}.",
         )
-    return [Replay(request.name or name, str(path), _by_blank(path, entries, name), name) for name in chosen]
+    if faulty := [found.twice[name] for name in chosen if name in found.twice]:
+        raise faulty[0]
+    return [
+        Replay(request.name or name, str(path), found.lines[name], name, _hash(found.lines[name]))
+        for name in chosen
+    ]
 
 
-def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str, int, int], Entry]:
-    found: dict[tuple[str, int, int], Entry] = {}
+Lines: TypeAlias = dict[str, dict[tuple[int, int], Line]]
+
+
+class _Found(NamedTuple):
+    """The lines of each generator, and for those that have a blank twice, the error."""
+
+    lines: dict[str, Lines]
+    twice: dict[str, InputError]
+
+
+def _by_generator(path: Path, entries: Iterable[Entry]) -> _Found:
+    found = _Found({}, {})
+    places: dict[tuple[int, int], tuple[int, int]] = {}  # each (position, sample) once for all lines
     for entry in entries:
-        if entry.generator != name:
-            continue
-        key = (entry.story, entry.position, entry.sample)
-        if key in found:
-            raise InputError(
-                f"{path}:{entry.line}: {name} has story {entry.story!r}, position {entry.position} twice"
-                f" (first in line {found[key].line})",
+        lines = found.lines.setdefault(entry.generator, {}).setdefault(entry.story, {})
+        key = (entry.position, entry.sample)
+        key = places.setdefault(key, key)
+        if key in lines:
+            error = InputError(
+                f"{path}:{entry.line}: {entry.generator} has story {entry.story!r}, position {entry.position}"
+                f" twice (first in line {lines[key].line})",
                 "Keep one of them, or number them in a column `sample`.",
             )
-        found[key] = entry
+            found.twice.setdefault(entry.generator, error)
+            continue
+        lines[key] = Line(entry.line, entry.text)
     return found
 
 
-def _entries(path: Path, content: bytes) -> Iterator[Entry]:
-    text = decode(content, str(path), what="a table of infills").text
+def _hash(lines: Lines) -> str:
+    """The hash of these lines alone: another system in the file, or other line ends, do not change it.
+
+    It is that of one JSON list, of which no more than a story is held.
+    """
+    whole = hashlib.sha256(b"[")
+    between = ""
+    for story in sorted(lines):
+        told = [[story, *key, lines[story][key].text] for key in sorted(lines[story])]
+        whole.update((between + json.dumps(told)[1:-1]).encode())
+        between = ", "
+    whole.update(b"]")
+    return whole.hexdigest()
+
+
+def _entries(path: Path, text: str) -> Iterator[Entry]:
     records = _json_lines(path, text) if text.lstrip().startswith("{") else _csv_lines(path, text)
     empty = True
     for line, record in records:
@@ -164,7 +228,8 @@ def _entries(path: Path, content: bytes) -> Iterator[Entry]:
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for line, raw in enumerate(text.splitlines() if "\n" not in text else text.split("\n"), 1):
+    ends = _LINE if "\n" not in text else _UNIX_LINE
+    for line, raw in enumerate((match.group() for match in ends.finditer(text)), 1):
         if not raw.strip():
             continue
         try:
@@ -177,9 +242,11 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]
 
 
 def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    header = text.splitlines()[0] if text.strip() else ""
+    header = next(iter(text[:HEADER].splitlines()), "") if text.strip() else ""
     delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    # Not StringIO: it takes four bytes a character, and a file may have a hundred megabytes.
+    lines = (match.group() for match in _LINE.finditer(text))
+    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
     missing = [column for column in COLUMNS if column not in reader.fieldnames]
     if missing:

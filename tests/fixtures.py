@@ -24,7 +24,8 @@ from sqlalchemy.pool import NullPool
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.domain import GeneratorRequest, Story
-from humaneval.infills.generate import blanks_of, build, run
+from humaneval.infills.blanks import blanks_of
+from humaneval.infills.generate import build, run
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine

@@ -14,7 +14,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
-from humaneval.store.published import published_comments, published_lines
+from humaneval.store.published import published_columns, published_comments
 from humaneval.store.queries import forms_set_aside
 from humaneval.study.scores import no_responses
 from humaneval.study.stored import get_study
@@ -103,15 +103,15 @@ def _responses(
 ) -> None:
     with reading(app.engine) as session:
         row = get_study(session, study)
-        lines = published_lines(session, row, everything=everything, ids=ids)
-        if not lines:
+        columns = published_columns(session, row, everything=everything, ids=ids)
+        if not columns["worker"]:
             raise no_responses(session, row)
         aside = 0 if everything else forms_set_aside(session, row)
-    write_whole(out, table_bytes(pd.DataFrame(lines), out, excel=excel), private=ids)
+    write_whole(out, table_bytes(pd.DataFrame(columns), out, excel=excel), private=ids)
     if as_json:
-        emit({"study": study, "file": out, "responses": len(lines), "forms_set_aside": aside})
+        emit({"study": study, "file": out, "responses": len(columns["worker"]), "forms_set_aside": aside})
         return
-    say(f"{counted(len(lines), 'response')} written to {out}.")
+    say(f"{counted(len(columns['worker']), 'response')} written to {out}.")
     if aside:
         say(
             f"{counted(aside, 'form')} left out: rejected, or by people who had taken part before. --all"

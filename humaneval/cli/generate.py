@@ -10,18 +10,9 @@ import click
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import UsageError
+from humaneval.infills.blanks import WHOLE, Shard, blanks_of, select_stories, stories_to_fill
 from humaneval.infills.doubtful import told
-from humaneval.infills.generate import (
-    WHOLE,
-    RunSummary,
-    Shard,
-    blanks_of,
-    build,
-    check_stories,
-    run,
-    select_stories,
-    stories_to_fill,
-)
+from humaneval.infills.generate import RunSummary, build, check_stories, run
 from humaneval.infills.processing import Form, steps_of
 from humaneval.infills.ray_cluster import cluster, run_on
 from humaneval.progress import progress
@@ -182,7 +173,13 @@ def generate(
     summaries = (
         _with_ray(app, request, form, blanks, actors, gpus)
         if on_ray
-        else _here(app, request, form, blanks, blanks_of(stories, at, samples, shard=part))
+        else _here(
+            app,
+            request,
+            form,
+            blanks,
+            blanks if part == WHOLE else blanks_of(stories, at, samples, shard=part),
+        )
     )
     if as_json:
         emit(

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
-from humaneval.infills.generate import select_stories, story_value
+from humaneval.infills.blanks import select_stories, story_value
 from humaneval.store.engine import reading
 from humaneval.store.stories import Imported, add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow

@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.adopt import adopt, orphans
 from humaneval.crowd.as_planned import differing, look
+from humaneval.crowd.outbox import AS_SQL
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing, refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import ASKED_FOR, batches, reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
 from humaneval.text import command
@@ -72,9 +73,10 @@ def take_down(at: StudyAtPlatform, hits: Sequence[UpHit]) -> list[str]:
 def _each(
     at: StudyAtPlatform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
 ) -> list[str]:
-    with writing(at.engine) as session:
-        for hit in hits:
-            session.get_one(HitRow, hit.id).next_expires_at = until
+    for batch in batches(hits, ASKED_FOR):
+        with writing(at.engine) as session:
+            these = update(HitRow).where(HitRow.id.in_([hit.id for hit in batch]))
+            session.execute(these.values(next_expires_at=until), execution_options=AS_SQL)
     gone = []
     for hit in hits:
         try:

@@ -21,12 +21,11 @@ from typing import Literal
 from sqlalchemy import Engine, select
 
 from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission, Terms
-from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.csv_file import has_header, read_csv_file
 from humaneval.csv_text import csv_text
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, WorkerIdentityRow
 from humaneval.study.file import StudyFile
 
 ZERO = Decimal("0.00")
@@ -66,8 +65,16 @@ class Link:
     def submissions(self, external_id: str) -> Iterator[Submission]:
         with reading(self._engine) as session:
             lines = session.execute(
-                select(AssignmentRow, AnswerRow)
+                select(
+                    AssignmentRow.external_id,
+                    AssignmentRow.state,
+                    AssignmentRow.opened_at,
+                    WorkerIdentityRow.external_id.label("worker"),
+                    AnswerRow.fields,
+                    AnswerRow.received_at,
+                )
                 .join(AnswerRow, AnswerRow.assignment_id == AssignmentRow.id)
+                .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
                 .join(HitRow, HitRow.id == AssignmentRow.hit_id)
                 .where(
                     HitRow.endpoint == self._endpoint.name,
@@ -78,15 +85,15 @@ class Link:
             ).all()
             submissions = [
                 Submission(
-                    external_id=assignment.external_id,
-                    worker=external_worker_id(session, assignment.worker_id),
-                    state=assignment.state if assignment.state in ("approved", "rejected") else "submitted",
-                    fields=answer.fields,
-                    accepted_at=assignment.opened_at,
-                    submitted_at=answer.received_at,
+                    external_id=line.external_id,
+                    worker=line.worker,
+                    state=line.state if line.state in ("approved", "rejected") else "submitted",
+                    fields=line.fields,
+                    accepted_at=line.opened_at,
+                    submitted_at=line.received_at,
                     auto_approval_at=None,
                 )
-                for assignment, answer in lines
+                for line in lines
             ]
         yield from submissions
 

@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import MAX_LETTER, MAX_SUBJECT, plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError
-from humaneval.store.engine import writing
+from humaneval.store.engine import batches, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, WorkerRow
 
 NOTIFY = "notify"
@@ -52,6 +52,9 @@ class _Letters(NamedTuple):
     unsure: list[str]
     before: int
 
+    def and_these(self, more: _Letters) -> _Letters:
+        return _Letters(self.due + more.due, self.unsure + more.unsure, self.before + more.before)
+
 
 def notify_workers(
     at: StudyAtPlatform,
@@ -72,14 +75,17 @@ def notify_workers(
     refuse_elsewhere(at)
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        if workers:
-            ids: Sequence[int] = [find_worker(session, at.endpoint, who) for who in workers]
-        else:
-            ids = _decided(session, at)
-        letters = _intended(session, at, ids, subject, text, again)
-        if dry_run:
-            session.rollback()
-            return Notified(len(letters.due), letters.before, {}, tuple(letters.unsure))
+        named = [find_worker(session, at.endpoint, who) for who in workers]
+        ids = list(dict.fromkeys(named or _decided(session, at)))
+    letters = _Letters([], [], 0)
+    for batch in batches(ids, TOGETHER):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            letters = letters.and_these(_intended(session, at, batch, subject, text, again))
+            if dry_run:
+                session.rollback()
+    if dry_run:
+        return Notified(len(letters.due), letters.before, {}, tuple(letters.unsure))
     sent, undelivered, unsure = 0, {}, letters.unsure
     for letter in letters.due:
         try:
@@ -120,7 +126,7 @@ def _intended(
 ) -> _Letters:
     letter = hashlib.sha256(f"{subject}\n{text}".encode()).hexdigest()[:16]
     due, unsure, before = [], [], 0
-    for worker_id in dict.fromkeys(ids):
+    for worker_id in ids:
         row = intend(
             session,
             study_id=at.id,

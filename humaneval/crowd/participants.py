@@ -8,7 +8,6 @@ HIT to workers on the study's exclusion list: a qualification that every worker 
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,13 +16,21 @@ from typing import NamedTuple
 from sqlalchemy import and_, select, true, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import has_rested, hold_study, intend, intent_of, perform, token_for
+from humaneval.crowd.outbox import (
+    TOGETHER,
+    has_rested,
+    hold_study,
+    intend,
+    intent_of,
+    perform,
+    token_for,
+)
 from humaneval.crowd.platform import LIST_GONE, Participants, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import writing
+from humaneval.store.engine import batches, reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.study.stored import Study
 from humaneval.study.words import words_of
@@ -129,22 +136,28 @@ def _excluded_studies(session: Session, study: Study) -> Sequence[StudyRow]:
     return session.scalars(select(StudyRow).where(StudyRow.name.in_(names)).order_by(StudyRow.id)).all()
 
 
-def intend_exclusions(session: Session, study: Study, endpoint: str) -> None:
+def intend_exclusions(study: Study, endpoint: str) -> None:
     """Intend to put every worker on the study's list who has done all their forms and is not on it yet."""
-    if not _has_list(session, study, endpoint):
-        return
-    done: dict[int, int] = defaultdict(int)
-    work = select(AssignmentRow.worker_id).where(
-        AssignmentRow.study_id == study.id,
-        AssignmentRow.endpoint == endpoint,
-        COUNTING,
-    )
-    for worker_id in session.scalars(work):
-        done[worker_id] += 1
-    last = _last_turns(session, study, endpoint)
-    for worker_id, forms in sorted(done.items()):
-        if worker_id not in last or last[worker_id].operation != EXCLUDE.on:
-            intend_exclusion(session, study, endpoint, worker_id, forms)
+    with reading(study.engine) as session:
+        if not _has_list(session, study, endpoint):
+            return
+        work = (
+            select(AssignmentRow.worker_id)
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                COUNTING,
+            )
+            .distinct()
+        )
+        done = session.scalars(work.order_by(AssignmentRow.worker_id)).all()
+        last = _last_turns(session, study, endpoint)
+    missing = [one for one in done if one not in last or last[one].operation != EXCLUDE.on]
+    for batch in batches(missing, TOGETHER):
+        with writing(study.engine) as session:
+            hold_study(session, study.id)
+            for worker_id in batch:
+                intend_exclusion(session, study, endpoint, worker_id)
 
 
 class _Turned(NamedTuple):
@@ -169,14 +182,11 @@ def _worker_in(subject: str) -> int:
     return int(subject.split()[3])
 
 
-def intend_exclusion(
-    session: Session, study: Study, endpoint: str, worker_id: int, forms: int | None = None
-) -> None:
-    """The same for one worker, who has done `forms` forms (None: count them)."""
+def intend_exclusion(session: Session, study: Study, endpoint: str, worker_id: int) -> None:
+    """The same for one worker."""
     if not _has_list(session, study, endpoint):
         return
-    if forms is None:
-        forms = len(forms_done(session, study, endpoint, worker_id))
+    forms = len(forms_done(session, study, endpoint, worker_id))
     if forms >= forms_allowed(session, study, endpoint, worker_id):
         turn(session, study, endpoint, EXCLUDE, worker_subject(worker_id, study.id), on=True, request={})
 
@@ -216,8 +226,7 @@ def perform_exclusions(at: StudyAtPlatform, *, rested: bool = False) -> Performe
 
 def _perform_all(at: StudyAtPlatform, *, rested: bool) -> Performed | None:
     """None if the list itself is gone."""
-    with writing(at.engine) as session:
-        hold_study(session, at.id)
+    with reading(at.engine) as session:
         rows = session.scalars(
             select(OutboxRow)
             .where(
@@ -323,9 +332,7 @@ def participants_of(at: StudyAtPlatform) -> Participants:
     listed = [open_study_at(at.engine, name, at.platform) for name in earlier]
     for other in [*listed, at] if own else listed:
         qualified.append(Qualified(standing_list(other), lacking=True))
-        with writing(at.engine) as session:
-            hold_study(session, other.id)
-            intend_exclusions(session, other.study, at.endpoint)
+        intend_exclusions(other.study, at.endpoint)
         failed = perform_exclusions(other).failed
         if failed:
             raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")

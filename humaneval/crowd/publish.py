@@ -24,7 +24,7 @@ from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import batches, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 
 ZERO = Decimal("0.00")
@@ -93,11 +93,13 @@ def _make(
 ) -> _Made:
     """Make the offers, until one turns out otherwise than planned."""
     planned = {id: figures(at.platform.terms(offer)) for id, offer in offers.items()}
-    with writing(at.engine) as session:
+    with reading(at.engine) as session:
         hits = {intent.id: hit_of(session, intent).id for intent in intents}
-        for intent in intents:
-            row = session.get_one(OutboxRow, intent.id)
-            row.request = {**row.request, TERMS: planned[intent.id]}
+    for part in batches(intents, TOGETHER):
+        with writing(at.engine) as session:
+            for intent in part:
+                row = session.get_one(OutboxRow, intent.id)
+                row.request = {**row.request, TERMS: planned[intent.id]}
 
     def record(session: Session, intent: Intent, published: Published) -> Mapping[str, Any]:
         up_now = Orphan(hits[intent.id], offers[intent.id].key, published)

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import or_, select
+from sqlalchemy import and_, bindparam, case, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
-from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
-from humaneval.store.engine import writing
+from humaneval.store.engine import batches, reading, writing
 from humaneval.store.published import names_of
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
 from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
@@ -23,6 +24,9 @@ MISSED_CONTROL = "missed the control"
 MISSED_ELSEWHERE = "missed the control in another form"
 INCOMPLETE = "incomplete"
 NO_FORM = "matches no form"
+
+RECORDED = 500
+"""How many reasons are recorded in one transaction: some milliseconds of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,23 @@ class Reviewed:
 
 def review_work(study: Study, endpoint: str) -> list[Reviewed]:
     """Every collected assignment, with the exclusions by the study's own rule."""
-    with writing(study.engine) as session:
-        hold_study(session, study.id)
-        work = session.scalars(
-            select(AssignmentRow)
+    decide_exclusions(study, endpoint)
+    passages = study.settings.design.row_size
+    with reading(study.engine) as session:
+        answered = (
+            select(
+                ResponseRow.assignment_id,
+                func.count().label("responses"),
+                func.sum(ResponseRow.seconds).label("seconds"),
+            )
+            .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+            .group_by(ResponseRow.assignment_id)
+            .subquery()
+        )
+        work = session.execute(
+            select(AssignmentRow, answered.c.responses, answered.c.seconds)
+            .outerjoin(answered, answered.c.assignment_id == AssignmentRow.id)
             .where(
                 AssignmentRow.study_id == study.id,
                 AssignmentRow.endpoint == endpoint,
@@ -56,78 +73,121 @@ def review_work(study: Study, endpoint: str) -> list[Reviewed]:
             )
             .options(joinedload(AssignmentRow.worker))
             .order_by(AssignmentRow.id)
-        ).all()
-        decide_exclusions(session, study, endpoint)
+        )
         names = names_of(session, session.get_one(StudyRow, study.id))
-        reviewed = []
-        for assignment in work:
-            seconds = session.scalars(
-                select(ResponseRow.seconds).where(ResponseRow.assignment_id == assignment.id)
-            ).all()
-            timed = [each for each in seconds if each is not None]
-            reviewed.append(
-                Reviewed(
-                    names.shown(endpoint, assignment.external_id),
-                    assignment.worker.pseudonym,
-                    assignment.state,
-                    len(seconds),
-                    0 if assignment.is_stray else study.settings.design.row_size,
-                    round(sum(timed), 1) if timed else None,
-                    assignment.excluded,
-                    assignment.auto_approval_at,
-                    assignment.differences,
-                )
+        return [
+            Reviewed(
+                names.shown(endpoint, assignment.external_id),
+                assignment.worker.pseudonym,
+                assignment.state,
+                responses or 0,
+                0 if assignment.is_stray else passages,
+                None if seconds is None else round(seconds, 1),
+                assignment.excluded,
+                assignment.auto_approval_at,
+                assignment.differences,
             )
-        return reviewed
+            for assignment, responses, seconds in work
+        ]
 
 
-def decide_exclusions(session: Session, study: Study, endpoint: str) -> None:
+class _Work(NamedTuple):
+    """A collected form, as far as the rule asks."""
+
+    id: int
+    worker_id: int
+    excluded: str
+    sent_at: datetime | None
+
+
+def decide_exclusions(study: Study, endpoint: str) -> None:
     """Record on every collected assignment why it does not count, by the study's own rule, as in `score`.
 
-    Under the rule "annotator", an annotator who missed a control is excluded with all their forms.
+    Under the rule "annotator", an annotator who missed a control is excluded with all their forms. The study
+    is held only to record what changed, a batch at a time.
     """
+    with reading(study.engine) as session:
+        decided = _decided(session, study, endpoint)
+    for batch in batches(decided, RECORDED):
+        with writing(study.engine) as session:
+            hold_study(session, study.id)
+            session.execute(_EXCLUDED, batch, execution_options=AS_SQL)
+
+
+_EXCLUDED = (
+    update(AssignmentRow.__table__)  # type: ignore[arg-type]  # a Table, typed as its base class
+    .where(
+        AssignmentRow.__table__.c.id == bindparam("of"),
+        # What another program decided meanwhile was decided from later answers.
+        AssignmentRow.__table__.c.excluded == bindparam("before"),
+    )
+    .values(excluded=bindparam("why"))
+)
+
+
+def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, Any]]:
+    """The assignments whose exclusion changes: from what, and to what."""
     settings = study.settings
-    work = session.scalars(
-        select(AssignmentRow).where(
+    lines = session.execute(
+        select(
+            AssignmentRow.id,
+            AssignmentRow.worker_id,
+            AssignmentRow.excluded,
+            func.coalesce(AssignmentRow.submitted_at, AssignmentRow.answered_at),
+        ).where(
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint == endpoint,
             AssignmentRow.state.in_(COLLECTED),
             ~AssignmentRow.is_stray,  # the reason for these was recorded when they came
         )
-    ).all()
-    answers: dict[int, list[tuple[str, bool]]] = defaultdict(list)
-    for assignment_id, role, choice, position in session.execute(
-        select(ResponseRow.assignment_id, PassageRow.role, ResponseRow.choice, PassageRow.position)
-        .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-        .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-    ):
-        answers[assignment_id].append((role, choice == position))
-    rule, passages = settings.exclusions, settings.design.row_size
-    gaps = {work.id for work in work if rule.incomplete and len(answers[work.id]) < passages}
-    missed = {
-        work.id for work in work if any(role == "control" and not found for role, found in answers[work.id])
+    )
+    work = [_Work(*line) for line in lines]
+    found = select(
+        ResponseRow.assignment_id,
+        func.count().label("answers"),
+        func.sum(
+            case((and_(PassageRow.role == "control", ResponseRow.choice != PassageRow.position), 1), else_=0)
+        ).label("missed"),
+    )
+    counts = {
+        line.assignment_id: line
+        for line in session.execute(
+            found.join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+            .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+            .group_by(ResponseRow.assignment_id)
+        )
     }
-    unreliable = {work.worker_id for work in work if work.id in missed and rule.missed_control == "annotator"}
+    rule, passages = settings.exclusions, settings.design.row_size
+    gaps = {
+        one.id
+        for one in work
+        if rule.incomplete and (one.id not in counts or counts[one.id].answers < passages)
+    }
+    missed = {one.id for one in work if one.id in counts and counts[one.id].missed}
+    unreliable = {one.worker_id for one in work if one.id in missed and rule.missed_control == "annotator"}
     repeats = _repeats(session, study, endpoint, work)
-    for assignment in work:
-        if assignment.id in repeats:
-            assignment.excluded = repeats[assignment.id]
-        elif assignment.id in gaps:
-            assignment.excluded = INCOMPLETE
-        elif rule.missed_control != "none" and assignment.id in missed:
-            assignment.excluded = MISSED_CONTROL
-        elif assignment.worker_id in unreliable:
-            assignment.excluded = MISSED_ELSEWHERE
-        else:
-            assignment.excluded = ""
+    changes = []
+    for one in work:
+        why = ""
+        if one.id in repeats:
+            why = repeats[one.id]
+        elif one.id in gaps:
+            why = INCOMPLETE
+        elif rule.missed_control != "none" and one.id in missed:
+            why = MISSED_CONTROL
+        elif one.worker_id in unreliable:
+            why = MISSED_ELSEWHERE
+        if why != one.excluded:
+            changes.append({"of": one.id, "before": one.excluded, "why": why})
+    return changes
 
 
-def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[AssignmentRow]) -> dict[int, str]:
+def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[_Work]) -> dict[int, str]:
     """Forms by workers who should not have taken part, or not so often. The first forms submitted count."""
-    by_worker: dict[int, list[AssignmentRow]] = defaultdict(list)
-    for assignment in sorted(work, key=lambda one: (one.submitted_at or one.answered_at or now(), one.id)):
-        by_worker[assignment.worker_id].append(assignment)
+    by_worker: dict[int, list[_Work]] = defaultdict(list)
+    for one in sorted(work, key=lambda one: (one.sent_at or now(), one.id)):
+        by_worker[one.worker_id].append(one)
     found: dict[int, str] = {}
     elsewhere = who_took_part_elsewhere(session, study, endpoint)
     allowed = study.settings.design.rows_per_annotator

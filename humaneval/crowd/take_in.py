@@ -11,9 +11,9 @@ from humaneval.crowd.addresses import known_gone, up
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.as_planned import accept, look
 from humaneval.crowd.free_rows import row_is_free
-from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import batches, reading, writing
 from humaneval.store.tables import TAKEN_IN, AnswerRow, AssignmentRow, ResponseRow, RowPassageRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
@@ -27,18 +27,25 @@ def accept_lost(at: StudyAtPlatform) -> None:
         accept(session, at.study, at.endpoint, gone=True)
 
 
-def take_in(session: Session, at: StudyAtPlatform, hits: Collection[int]) -> int:
+def take_in(at: StudyAtPlatform, hits: Collection[int]) -> int:
     """Take in the work at `hits` that our server holds. Returns how many forms.
 
     Work that was collected before, and never decided, is taken in as well: nobody can approve it there.
     """
-    waiting = session.scalars(_held(at.study, at.endpoint, hits).order_by(AssignmentRow.id)).all()
-    for assignment in waiting:
-        if assignment.state == "answered":
-            _store_ours(session, assignment)
-        assignment.state, assignment.reviewed_at, assignment.auto_approval_at = TAKEN_IN, now(), None
-    session.flush()
-    return len(waiting)
+    held = _held(at.study, at.endpoint, hits)
+    with reading(at.engine) as session:
+        waiting = session.scalars(held.with_only_columns(AssignmentRow.id).order_by(AssignmentRow.id)).all()
+    taken = 0
+    for batch in batches(waiting, TOGETHER):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            work = session.scalars(held.where(AssignmentRow.id.in_(batch)).order_by(AssignmentRow.id)).all()
+            for assignment in work:
+                if assignment.state == "answered":
+                    _store_ours(session, assignment)
+                assignment.state, assignment.reviewed_at, assignment.auto_approval_at = TAKEN_IN, now(), None
+        taken += len(work)
+    return taken
 
 
 def held_of_lost(study: Study, endpoint: str) -> int:

@@ -23,6 +23,7 @@ are as even as before. Rows with only some of the generators are in `humaneval.d
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -185,7 +186,11 @@ class _Dealer:
         self.fits = np.array(
             [[position in blanks[story] for story in self.stories] for position in positions], dtype=bool
         )
+        # The position with the fewest stories chooses first.
+        self.in_turn = sorted(range(len(positions)), key=lambda at: int(self.fits[at].sum()))
         self.used = np.zeros(self.fits.shape, dtype=np.int64)
+        self.total = np.zeros(len(self.stories), dtype=np.int64)
+        self.queues: list[list[tuple[int, int]]] = []
         if len(self.stories) < m:
             raise DesignError(
                 f"{m} generators need at least {m} stories that all of them have filled; there are"
@@ -197,7 +202,7 @@ class _Dealer:
 
     def deal(self) -> list[list[str]]:
         """For each position, m stories. No story has two blank numbers. The least used come first."""
-        dealt = self._deal(thrifty=False) or self._deal(thrifty=True)
+        dealt = self._quickly() or self._thriftily()
         if dealt is None:
             raise DesignError(
                 "rows without repeated stories are impossible: too many stories lack a position",
@@ -206,29 +211,81 @@ class _Dealer:
             )
         return dealt
 
-    def _deal(self, *, thrifty: bool) -> list[list[str]] | None:
-        """One attempt. A thrifty one prefers complete stories, and m of them suffice; the other may fail."""
+    def _quickly(self) -> list[list[str]] | None:
+        """One attempt, which may fail. Each pick looks at the head of a queue, not at all stories.
+
+        First comes a blank used least at its position, then the story used least. A story that is already in
+        this pile comes last: more different stories tell more.
+        """
+        if not self.queues:
+            self.queues = [self._queue(at) for at in range(len(self.positions))]
+        piled: list[list[int]] = [[] for _ in range(self.m)]
+        pile: set[int] = set()
+        picked: list[tuple[int, int]] = []
+        dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
+        for at in self.in_turn:
+            for number in range(self.m):
+                choices = [(self._cost(at, one) + 1, one) for one in piled[number] if self.fits[at, one]]
+                choices += self._head(at, pile)
+                if not choices:
+                    for place, story in picked:
+                        self.used[place, story] -= 1
+                        self.total[story] -= 1
+                    self.queues = []
+                    return None
+                best = min(choices)[1]
+                if best not in pile:
+                    pile.add(best)
+                    piled[number].append(best)
+                self.used[at, best] += 1
+                self.total[best] += 1
+                picked.append((at, best))
+                dealt[at][number] = self.stories[best]
+        for best in pile:
+            for at in np.flatnonzero(self.fits[:, best]).tolist():
+                heapq.heappush(self.queues[at], (self._cost(at, best), best))
+        return dealt
+
+    def _head(self, at: int, pile: set[int]) -> list[tuple[int, int]]:
+        """The first story for a position that is in no pile, with its cost; none if there is none left.
+
+        Those in piles come back when the square is dealt.
+        """
+        queue = self.queues[at]
+        while queue:
+            cost, story = queue[0]
+            if story not in pile and cost == self._cost(at, story):
+                return [(cost, story)]
+            heapq.heappop(queue)
+        return []
+
+    def _cost(self, at: int, story: int) -> int:
+        return int(self.used[at, story]) * 1_000_000 + int(self.total[story]) * 10
+
+    def _queue(self, at: int) -> list[tuple[int, int]]:
+        """The stories that fit a position, the least used first."""
+        costs = self.used[at] * 1_000_000 + self.total * 10
+        queue = [(int(costs[story]), int(story)) for story in np.flatnonzero(self.fits[at])]
+        heapq.heapify(queue)
+        return queue
+
+    def _thriftily(self) -> list[list[str]] | None:
+        """An attempt that prefers complete stories: m of them suffice."""
         pile = np.full(len(self.stories), -1, dtype=np.int64)
-        used = self.used.copy()
-        total = used.sum(axis=0)
+        used, total = self.used.copy(), self.total.copy()
         dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
         holes = (~self.fits).sum(axis=0)
-        # The position with the fewest stories chooses first.
-        for at in sorted(range(len(self.positions)), key=lambda at: int(self.fits[at].sum())):
+        for at in self.in_turn:
             for number in range(self.m):
                 free = self.fits[at] & ((pile == -1) | (pile == number))
                 if not free.any():
                     return None
-                if thrifty:
-                    cost = (pile == -1) * 1_000_000_000 + holes * 100_000_000 + used[at]
-                else:
-                    # First a blank used least at its position, then the story used least. A story that is
-                    # already in this pile comes last: more different stories tell more.
-                    cost = used[at] * 1_000_000 + total * 10 + (pile == number)
+                cost = (pile == -1) * 1_000_000_000 + holes * 100_000_000 + used[at]
                 best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
                 pile[best] = number
                 used[at, best] += 1
                 total[best] += 1
                 dealt[at][number] = self.stories[best]
-        self.used = used
+        self.used, self.total = used, total
+        self.queues = []
         return dealt

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
-from itertools import islice
+from time import monotonic
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -29,15 +29,22 @@ from humaneval.domain import (
     verdict_on,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import reading, writing
-from humaneval.store.stories import AUTO, of_split, splits_hint
-from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
+from humaneval.store.tables import (
+    GeneratorRow,
+    InfillRow,
+    RunRow,
+    StoryRow,
+)
 from humaneval.text import normalise, refused_characters
 
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
-"""Infills between two commits: the most that a kill can lose."""
+"""The fewest infills between two commits."""
+QUICK, MOST_TOGETHER = 0.2, 2_000
+"""If more than those come within so many seconds, they are committed together, up to so many."""
 
 REGISTERING = 0x68756D65
 """Number of the PostgreSQL advisory lock under which a run registers its generator."""
@@ -139,60 +146,6 @@ def judge(infill: Infill) -> Infill:
     return replace(infill, status=verdict.status, detail=verdict.detail or infill.detail)
 
 
-def stories_to_fill(engine: Engine, split: str = AUTO, first: int | None = None) -> list[Story]:
-    """The first `first` stories of `split` (see `of_split`). Raises UsageError if there are none."""
-    with reading(engine) as session:
-        query = select(StoryRow).where(of_split(session, split)).order_by(StoryRow.id).limit(first)
-        found = [story_value(row) for row in session.scalars(query)]
-        if not found:
-            what = (
-                f"there are no stories of split {split!r}"
-                if split not in ("", AUTO)
-                else "there are no stories"
-            )
-            raise UsageError(what, splits_hint(session))
-        return found
-
-
-def select_stories(engine: Engine, *, split: str | None = None, first: int | None = None) -> list[Story]:
-    """The first `first` stories in the order of their import, of exactly one split or of all."""
-    with reading(engine) as session:
-        query = select(StoryRow).order_by(StoryRow.id)
-        if split is not None:
-            query = query.where(StoryRow.split == split)
-        if first is not None:
-            query = query.limit(first)
-        return [story_value(row) for row in session.scalars(query)]
-
-
-def story_value(row: StoryRow) -> Story:
-    """A stored story as a value."""
-    return Story(row.key, row.sentences, row.title, row.source, row.split)
-
-
-class Shard(NamedTuple):
-    """One of several equal parts of the stories. `part` counts from 1."""
-
-    part: int
-    parts: int
-
-
-WHOLE = Shard(1, 1)
-
-
-def blanks_of(
-    stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: Shard = WHOLE
-) -> list[Blank]:
-    """Every blank of `stories`, or those of one shard. All blanks of a story are in the same shard."""
-    mine = [story for number, story in enumerate(stories) if number % shard.parts == shard.part - 1]
-    return [
-        Blank(story, position, sample)
-        for story in mine
-        for position in positions
-        for sample in range(1, samples + 1)
-    ]
-
-
 def check_stories(engine: Engine, generator: Generator, blanks: Sequence[Blank]) -> None:
     """Raise InputError if `generator` can tell that it does not fit the stored stories or any of `blanks`."""
     if isinstance(generator, ChecksStories):
@@ -229,7 +182,7 @@ def run(
     there = len(blanks) - len(opened.blanks)
     advance(there)
     written = Written()
-    for infills in _batches(in_order(generator, opened.blanks)):
+    for infills in filter(None, _batches(in_order(generator, opened.blanks))):
         written.add(store(engine, opened, infills))
         advance(len(infills))
     return written.summary(generator.name, there)
@@ -241,18 +194,25 @@ def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence
         if engine.dialect.name == "postgresql":  # shards that start together register one by one
             session.execute(select(func.pg_advisory_xact_lock(REGISTERING)))
         generator_id, run_id = _register(session, name, provenance)
+    with reading(engine) as session:
         story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).all())
-        there = set(
-            session.execute(
-                select(InfillRow.story_id, InfillRow.position, InfillRow.sample).where(
-                    InfillRow.generator_id == generator_id
-                )
-            )
+        mine = select(InfillRow.story_id, InfillRow.position, InfillRow.sample).where(
+            InfillRow.generator_id == generator_id
         )
+        there = {
+            _number(*line) for line in session.execute(mine, execution_options={"yield_per": READ_TOGETHER})
+        }
     unfilled = [
-        blank for blank in blanks if (story_ids[blank.story.id], blank.position, blank.sample) not in there
+        blank
+        for blank in blanks
+        if _number(story_ids[blank.story.id], blank.position, blank.sample) not in there
     ]
     return OpenRun(name, provenance.kind, generator_id, run_id, story_ids, unfilled)
+
+
+def _number(story_id: int, position: int, sample: int) -> int:
+    """A blank as one number, of which millions are small."""
+    return (story_id << 3 | position) << 24 | sample
 
 
 class Stored(NamedTuple):
@@ -319,34 +279,6 @@ def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful 
     return None if opened.kind == "human" else doubt_about(story, position, opened.generator, text)
 
 
-def forget(engine: Engine, name: str) -> int:
-    """Delete a generator and its infills unless a study shows one. Returns how many infills there were."""
-    with writing(engine) as session:
-        generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
-        if generator is None:
-            known = session.scalars(select(GeneratorRow.name).order_by(GeneratorRow.name)).all()
-            raise UsageError(
-                f"there are no infills by {name!r}", f"Generators with infills: {', '.join(known) or 'none'}."
-            )
-        shown = session.scalar(
-            select(StudyRow.name)
-            .join(PassageRow, PassageRow.study_id == StudyRow.id)
-            .where(PassageRow.generator_id == generator.id)
-            .limit(1)
-        )
-        if shown is not None:
-            raise UsageError(
-                f"study {shown!r} shows infills by {name!r}",
-                "They cannot be deleted. Generate under another name with --as.",
-            )
-        mine = InfillRow.generator_id == generator.id
-        deleted = session.scalar(select(func.count()).select_from(InfillRow).where(mine)) or 0
-        session.execute(delete(InfillRow).where(mine))
-        session.execute(delete(RunRow).where(RunRow.generator_id == generator.id))
-        session.delete(generator)
-    return deleted
-
-
 def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
     """The generator's infills. Raises InputError unless there is one a blank, in the order of the blanks."""
     given = iter(generator.infill(blanks))
@@ -363,8 +295,22 @@ def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
 
 
 def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
-    while batch := list(islice(infills, COMMIT_EVERY)):
+    """The infills of one commit each. What came before a fault or an interrupt is kept."""
+    batch: list[Infill] = []
+    until = monotonic() + QUICK
+    try:
+        for infill in infills:
+            batch.append(infill)
+            enough = len(batch) % COMMIT_EVERY == 0 and monotonic() >= until
+            if enough or len(batch) == MOST_TOGETHER:
+                yield batch
+                batch, until = [], monotonic() + QUICK
+    except GeneratorExit:
+        raise
+    except BaseException:
         yield batch
+        raise
+    yield batch
 
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:

@@ -44,6 +44,7 @@ MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
     "details.json",
     "rule.json",
 )
+VERSIONS = "versions.json"
 DIGITS, DETAIL_DIGITS = 8, 6
 TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that a zip can hold."""
@@ -83,7 +84,7 @@ def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
             "study.toml": row.settings_text.encode(),
             RULES: document(_rules(study.settings, tests)),
             "design.json": document(_design(session, row)),
-            "versions.json": document(dict(known.data.repeat.software)),
+            VERSIONS: document(dict(known.data.repeat.software)),
         }
     with TemporaryDirectory() as folder:
         write_release(study.engine, Path(folder) / "infills", study=study)
@@ -234,13 +235,13 @@ WHAT = {
     "infills/": "the sentences of the generators, with a codebook; without the stories' own sentences",
     "datasheet.md": "the Human Evaluation Datasheet; `datasheet.json` is the same for its web form",
     "methods.txt": "a methods paragraph; `methods.tex` is the same for LaTeX",
-    "versions.json": "the software that made this archive",
+    VERSIONS: "the software that made this archive",
     MANIFEST: "every file with its size and SHA-256",
 }
 
 
 def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in json.loads(files["versions.json"]).items())
+    versions = ", ".join(f"{name} {version}" for name, version in json.loads(files[VERSIONS]).items())
     who = Answerers(**about["annotators"])
     simulated = [f"{who}. These numbers say nothing about people.", ""] if who.programs else []
     if who.only_programs:

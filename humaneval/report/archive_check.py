@@ -3,6 +3,7 @@ trusted unchecked."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import zlib
@@ -24,13 +25,20 @@ from humaneval.report.archive import (
     RULES,
     SCORES,
     STUDY,
+    VERSIONS,
     recompute,
     sha256,
 )
 
 LARGEST = 2 * 1024**3
 """The most bytes that an unpacked archive may have: about twenty million responses."""
-LARGEST_MANIFEST = 1024**2
+MIB = 1024**2
+MOST = {MANIFEST: MIB, STUDY: 4 * MIB, SCORES: 4 * MIB, RULES: 4 * MIB, DETAILS: 32 * MIB, VERSIONS: MIB}
+"""The most bytes of a document. JSON takes twenty times its size in memory and more. Of a hundred thousand
+annotators, the details have 25 MiB."""
+TIGHTEST = 40
+"""No file of an archive is packed to less than one part in so many. In real studies it is one in 3 to 12."""
+CHUNK = 1024 * 1024
 BROKEN = (
     BadZipFile,
     zlib.error,
@@ -43,6 +51,8 @@ BROKEN = (
     OSError,
 )
 """What reading a zip raises if it is damaged, encrypted or of an unknown kind."""
+NEEDED = frozenset({RESPONSES, STUDY, SCORES, DETAILS, RULES, VERSIONS})
+"""The files that are read. Of the others only the hash is computed."""
 CLOSE = 1e-4
 """Relative difference up to which details count as equal: fits end a little differently from one version to
 the next."""
@@ -69,6 +79,7 @@ def check_archive(path: Path) -> Checked:
     files = read_archive(path)
     try:
         about = json.loads(files[STUDY])
+        told, responses = str(about["study"]), int(about["responses"])
         again = recompute(files)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
@@ -76,7 +87,7 @@ def check_archive(path: Path) -> Checked:
             f"{path}: this version ({__version__}) does not know the setting {where} of the study",
             _made_with(files),
         ) from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: {STUDY} is not that of an archive: {error}") from None
     differences = list(_differences(_loaded(files, SCORES), json.loads(again.scores), SCORES, 0.0))
     if differences or again.scores != files[SCORES]:
@@ -95,7 +106,7 @@ def check_archive(path: Path) -> Checked:
             f"{path}: the scores are right, but the recomputed details differ: {details[0]}{_more(details)}",
             _made_with(files),
         )
-    return Checked(str(about["study"]), len(files), about["responses"], sha256(files[MANIFEST]))
+    return Checked(told, len(files), responses, sha256(files[MANIFEST]))
 
 
 def _more(differences: Sequence[str]) -> str:
@@ -103,9 +114,10 @@ def _more(differences: Sequence[str]) -> str:
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
-    """Every file of the archive, its hash checked. Raises InputError if it is not an archive, or if a file
-    was
-    changed."""
+    """The files that the scores follow from, the others empty, and the hash of every file checked.
+
+    Raises InputError if it is not an archive, or if a file was changed.
+    """
     try:
         with ZipFile(path) as archive:
             return _files(archive, path)
@@ -128,8 +140,17 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
             )
     if MANIFEST not in entries:
         raise InputError(f"{path}: this is not the archive of a study: it has no {MANIFEST}")
-    if entries[MANIFEST].file_size > LARGEST_MANIFEST:
-        raise InputError(f"{path}: {MANIFEST} is too large for a manifest")
+    for name, entry in entries.items():
+        if entry.file_size > MOST.get(name, LARGEST):
+            raise InputError(
+                f"{path}: {name} is too large: {entry.file_size:,} bytes", "It was not unpacked."
+            )
+        if entry.file_size > TIGHTEST * entry.compress_size + CHUNK:
+            raise InputError(
+                f"{path}: {name} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, more"
+                f" than {TIGHTEST} times its size",
+                "It was not unpacked: no archive of a study is packed like that.",
+            )
     manifest = archive.read(MANIFEST)
     listed = _listed(manifest, path)
     if unlike := sorted(set(listed) ^ (set(entries) - {MANIFEST})):
@@ -143,14 +164,18 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
     for name, (digest, size) in listed.items():
         if entries[name].file_size != size:
             raise InputError(f"{path}: {name} has {entries[name].file_size} bytes instead of {size}", CHANGED)
-        files[name] = archive.read(name)
-        if sha256(files[name]) != digest:
+        needed, hashed = name in NEEDED, hashlib.sha256()
+        files[name] = archive.read(name) if needed else b""
+        with archive.open(name) as file:
+            while part := file.read(CHUNK):
+                hashed.update(part)
+        if hashed.hexdigest() != digest:
             raise InputError(
-                f"{path}: {name} is not the file that was archived: its SHA-256 is {sha256(files[name])}, not"
+                f"{path}: {name} is not the file that was archived: its SHA-256 is {hashed.hexdigest()}, not"
                 f" {digest}",
                 CHANGED,
             )
-    if lacking := {RESPONSES, STUDY, SCORES, DETAILS, RULES} - set(files):
+    if lacking := NEEDED - {VERSIONS} - set(files):
         raise InputError(f"{path}: this is not the archive of a study: it has no {min(lacking)}")
     return files
 
@@ -181,14 +206,14 @@ COMPUTING = ("numpy", "scipy", "pandas")
 
 def _made_with(files: Mapping[str, bytes]) -> str:
     try:
-        versions = json.loads(files["versions.json"])
+        versions = json.loads(files[VERSIONS])
         here = {"humaneval-toolkit": __version__, **{name: version(name) for name in COMPUTING}}
         others = [
             f"{name} {versions.get(name)} (here: {mine})"
             for name, mine in here.items()
             if versions.get(name) != mine
         ]
-    except (ValueError, KeyError, AttributeError):
+    except (ValueError, KeyError, AttributeError, RecursionError):
         return CHANGED
     if not others:
         return "It names the versions installed here, so it was changed after it was made."

@@ -3,9 +3,9 @@ gradient.
 
 Write η = Xβ + u[large] + v[small], u ~ N(0, σ_large²), v ~ N(0, σ_small²), H = Z'WZ + Σ⁻¹ at the modes (û,
 v̂) of the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has two diagonal
-blocks and the sparse block C between them, so everything goes through S = D_small − C' D_large⁻¹ C, dense, of
-the smaller factor's size. Modes are found by Newton steps with conjugate gradients on S; only log|H| and H⁻¹
-need the factor of S.
+blocks and the sparse block C between them, so everything goes through S = D_small − C' D_large⁻¹ C, of the
+smaller factor's size. Modes are found by Newton steps with conjugate gradients on S; only log|H| and H⁻¹
+need a factor of S: of a dense matrix, or, where S is sparse, of many small ones (`statistics.fronts`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ import numpy as np
 from scipy import linalg, sparse, special
 
 from humaneval.statistics.arrays import Codes, Floats
+from humaneval.statistics.fronts import Fronts, fronts_of
 
+DENSE = 400
+"""With fewer levels in the smaller factor, S is dense: that takes milliseconds."""
+MOST_PAIRS = 4_000_000
+"""With more pairs of levels that meet, S is dense, too: the list of pairs takes 40 bytes for each."""
 BLOCK = 4_000_000
 """Numbers gathered at once when single entries of H⁻¹ are read off: 32 MB."""
 
@@ -36,29 +41,26 @@ class Modes(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Laplace log likelihood, its gradient by β and log standard deviations (large, small), and what came
-    with it.
-
-    `information` is that of β with the standard deviations held fixed; `freedom` the effective numbers of
-    random effects of each factor, q − tr(H⁻¹)/σ².
-    """
+    """Laplace log likelihood, its gradient by β and log standard deviations (large, small), and the effective
+    numbers of random effects of each factor, q − tr(H⁻¹)/σ²."""
 
     value: float
     gradient: Floats
-    information: Floats
     freedom: Floats
 
 
 class Crossed:
     """The responses of such a model: outcomes `y`, design matrix `x` (n × p), codes of the two factors."""
 
-    def __init__(self, y: Floats, x: Floats, large: Codes, small: Codes) -> None:
+    def __init__(self, y: Floats, x: Floats, large: Codes, small: Codes, *, dense: bool = False) -> None:
+        """With `dense`, the factor of S is always that of a dense matrix."""
         self.y, self.x, self.large, self.small = y, x, large, small
         self.larges, self.smalls = int(large.max()) + 1, int(small.max()) + 1
         pairs, self.pair = np.unique(large * self.smalls + small, return_inverse=True)
         rows, self._columns = np.divmod(pairs, self.smalls)
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.larges))])
         self._last = Modes(np.zeros(self.larges), np.zeros(self.smalls), np.zeros(0), -np.inf)
+        self.meetings = None if dense else _meetings(self._starts, self._columns, self.smalls)
 
     def modes(self, beta: Floats, deviations: Floats) -> Modes:
         """Newton's method from the last modes found, with halved steps where one overshoots."""
@@ -106,11 +108,14 @@ class Crossed:
         return Evaluation(
             value,
             np.concatenate([by_beta, by_log_deviation]),
-            self._information(weight, blocks),
             sizes - tau * traces,
         )
 
-    def _information(self, weight: Floats, blocks: _Blocks) -> Floats:
+    def information(self, beta: Floats, deviations: Floats) -> Floats:
+        """The information of β with the standard deviations held fixed."""
+        mean = special.expit(self.modes(beta, deviations).eta)
+        weight = mean * (1.0 - mean)
+        blocks = _Blocks(self, weight, deviations**-2.0)
         columns = []
         for column in self.x.T:
             wx = weight * column
@@ -175,6 +180,8 @@ class _Blocks:
 
     def inverse(self) -> Inverse:
         """By the Cholesky factor of S."""
+        if self._data.meetings is not None:
+            return self._sparse(self._data.meetings)
         scaled = sparse.diags_array(1.0 / self.large) @ self.cross
         schur = (self._across @ scaled).toarray()
         np.negative(schur, out=schur)
@@ -184,6 +191,17 @@ class _Blocks:
         inverted, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
         _mirror(inverted)
         return self._read_off(inverted, logdet)
+
+    def _sparse(self, meetings: _Meetings) -> Inverse:
+        """The same by fronts: every entry of S⁻¹ that is needed is one where S has an entry, too."""
+        entries, row = self.cross.data, np.repeat(np.arange(self.large.size), np.diff(self.cross.indptr))
+        one, other, met = meetings.one, meetings.other, meetings.met
+        weights = (entries / self.large[row])[one] * entries[other]
+        values = -_add(met, weights, meetings.entries)
+        values[meetings.diagonal] += self.small
+        logdet, inverted = meetings.fronts.inverse(values)
+        product = _add(one, entries[other] * inverted[met], entries.size)
+        return self._assembled(product, inverted[meetings.diagonal], float(np.log(self.large).sum()) + logdet)
 
     def _read_off(self, inverted: Floats, logdet: float) -> Inverse:
         """(C S⁻¹)[l, s] wherever C has an entry, in blocks of clusters of about one size."""
@@ -202,11 +220,47 @@ class _Blocks:
             column, entry = columns[place], np.where(there, entries[place], 0.0)
             sums = np.einsum("rj,rjk->rk", entry, inverted[column[:, :, None], column[:, None, :]])
             product[place[there]] = sums[there]
+        return self._assembled(product, inverted.diagonal().copy(), logdet)
+
+    def _assembled(self, product: Floats, small: Floats, logdet: float) -> Inverse:
+        """From C S⁻¹ at the entries of C, and the diagonal of S⁻¹."""
+        lengths, columns, entries = np.diff(self.cross.indptr), self.cross.indices, self.cross.data
         row = np.repeat(np.arange(lengths.size), lengths)
-        small = inverted.diagonal().copy()
         large = 1.0 / self.large + np.bincount(row, product * entries, lengths.size) / self.large**2
         leverage = large[row] + small[columns] - 2.0 * product / self.large[row]
         return Inverse(large, small, leverage, logdet)
+
+
+class _Meetings(NamedTuple):
+    """Which levels of the smaller factor meet at a level of the larger one: the pattern of S."""
+
+    one: Codes
+    other: Codes
+    """All pairs of entries of C that stand in one row."""
+    met: Codes
+    """The entry of S of each pair."""
+    entries: int
+    diagonal: Codes
+    """Which entries of S stand on its diagonal."""
+    fronts: Fronts
+
+
+def _meetings(starts: Codes, columns: Codes, smalls: int) -> _Meetings | None:
+    """None if S had better be dense."""
+    lengths = np.diff(starts)
+    if smalls < DENSE or int((lengths**2).sum()) > MOST_PAIRS:
+        return None
+    often = np.repeat(lengths, lengths)
+    one = np.repeat(np.arange(columns.size), often)
+    begins = np.repeat(np.repeat(starts[:-1], lengths), often)
+    other = begins + np.arange(one.size) - np.repeat(np.cumsum(often) - often, often)
+    keys, met = np.unique(columns[one] * smalls + columns[other], return_inverse=True)
+    rows, across = np.divmod(keys, smalls)
+    fronts = fronts_of(rows, across, smalls)
+    # Many small products cost more for each multiplication than one large one.
+    if fronts.cost > smalls**3 / 4:
+        return None
+    return _Meetings(one, other, met, keys.size, np.flatnonzero(rows == across), fronts)
 
 
 def _mirror(lower: Floats) -> None:

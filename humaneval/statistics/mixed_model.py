@@ -215,9 +215,7 @@ def _fit(data: Crossed, start: Floats) -> _Fit:
         key = parameters.tobytes()
         if key not in seen:
             seen.clear()
-            # Beyond these bounds a standard deviation is 0, or its effects are 0 and 1.
-            deviations = np.exp(np.clip(parameters[effects:], -9.0, 4.0))
-            seen[key] = data.evaluate(parameters[:effects], deviations)
+            seen[key] = data.evaluate(parameters[:effects], _deviations(parameters, effects))
         return seen[key]
 
     scale = np.eye(start.size)
@@ -225,7 +223,8 @@ def _fit(data: Crossed, start: Floats) -> _Fit:
     minimize: Any = optimize.minimize  # its stubs know no options of BFGS
     first = evaluate(start)
     sizes = np.array([data.larges, data.smalls])
-    scale[:effects, :effects] = np.linalg.inv(first.information)
+    known = data.information(start[:effects], _deviations(start, effects))
+    scale[:effects, :effects] = np.linalg.inv(known)
     scale[effects:, effects:] = np.diag(sizes / (2.0 * np.maximum(first.freedom, 0.5) ** 2))
     steps = 0
     for _ in range(3):
@@ -252,10 +251,16 @@ def _fit(data: Crossed, start: Floats) -> _Fit:
     return _Fit(now, last, converged, statement)
 
 
+def _deviations(parameters: Floats, effects: int) -> Floats:
+    """The standard deviations. Beyond these bounds one is 0, or its effects are 0 and 1."""
+    return np.asarray(np.exp(np.clip(parameters[effects:], -9.0, 4.0)))
+
+
 def _covariance(data: Crossed, fit: _Fit) -> Floats:
     effects = data.x.shape[1]
-    fixed = np.linalg.inv(fit.evaluation.information)
     deviations = np.exp(fit.parameters[effects:])
+    known = data.information(fit.parameters[:effects], _deviations(fit.parameters, effects))
+    fixed = np.linalg.inv(known)
     if data.smalls >= LARGE or deviations.min() < BOUNDARY:
         return np.asarray(fixed)
     # Differences of the gradient, a hundredth of a standard error apart.

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, IntegrityError, InternalError, OperationalError
@@ -25,7 +26,11 @@ from humaneval.errors import PrerequisiteError, StoreError
 from humaneval.store.files import is_writable, make_private, read_only_address, why_not_written
 from humaneval.text import command
 
+T = TypeVar("T")
+
 BUSY_SECONDS = 30
+ASKED_FOR = 500
+"""How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
 
 
 def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "") -> Engine:
@@ -134,6 +139,19 @@ def writing(engine: Engine) -> Iterator[Session]:
         session.begin(),
     ):
         yield session
+
+
+def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """`values` in lists of `size`; the last may be shorter.
+
+    Work that grows with the data takes one transaction a list: on SQLite nobody else can write meanwhile.
+
+    >>> list(batches("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rest = iter(values)
+    while batch := list(islice(rest, size)):
+        yield batch
 
 
 @contextmanager

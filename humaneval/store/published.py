@@ -8,13 +8,13 @@ worker stays one.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from humaneval.store.queries import comment_lines, response_lines
+from humaneval.store.queries import comment_lines, response_columns
 from humaneval.store.tables import MetaRow, StudyRow
 
 PSEUDONYM_KEY = "pseudonym key"
@@ -54,17 +54,26 @@ def names_of(session: Session, study: StudyRow) -> StudyNames:
     return StudyNames(hmac.digest(secret, f"study {study.id}\n{study.design_hash}".encode(), "sha256"))
 
 
-def published_lines(
+def published_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
+    """The response table of a study to be given away, one mapping a response; see `published_columns`."""
+    columns = published_columns(session, study)
+    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def published_columns(
     session: Session, study: StudyRow, *, everything: bool = False, ids: bool = False
-) -> list[dict[str, Any]]:
-    """The response table of a study to be given away. With `ids`, HITs and assignments stand there as the
-    platform names them, and times to the microsecond."""
-    return _published(session, study, response_lines(session, study, everything=everything), ids)
+) -> dict[str, list[Any]]:
+    """The response table of a study to be given away, by its columns. With `ids`, HITs and assignments stand
+    there as the platform names them, and times to the microsecond."""
+    return _published(session, study, response_columns(session, study, everything=everything), ids)
 
 
 def published_comments(session: Session, study: StudyRow, *, ids: bool = False) -> list[dict[str, Any]]:
     """The comments of a study, in the same way."""
-    return _published(session, study, comment_lines(session, study), ids)
+    lines = comment_lines(session, study)
+    columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
+    given = _published(session, study, columns, ids) if lines else {}
+    return [dict(zip(given, line, strict=True)) for line in zip(*given.values(), strict=True)]
 
 
 def to_the_second(moment: datetime | str | None) -> str | None:
@@ -75,18 +84,23 @@ def to_the_second(moment: datetime | str | None) -> str | None:
 
 
 def _published(
-    session: Session, study: StudyRow, lines: Iterable[dict[str, Any]], ids: bool
-) -> list[dict[str, Any]]:
+    session: Session, study: StudyRow, columns: Mapping[str, list[Any]], ids: bool
+) -> dict[str, list[Any]]:
     names = names_of(session, study)
-    found = []
-    for line in lines:
-        given = {**line, "worker": names.worker(line["worker"])}
-        if not ids:
-            given["assignment"] = names.assignment(line["endpoint"], line["assignment"])
-            if line.get("hit"):
-                given["hit"] = names.hit(line["endpoint"], line["hit"])
-            given |= {
-                name: to_the_second(line[name]) for name in ("shown_at", "submitted_at") if name in line
-            }
-        found.append(given)
-    return found
+    given = {**columns, "worker": _each(names.worker, columns["worker"])}
+    if ids:
+        return given
+    for name, rename in (("assignment", names.assignment), ("hit", names.hit)):
+        if name in columns:
+            places = list(zip(columns["endpoint"], columns[name], strict=True))
+            given[name] = _each(lambda place, rename=rename: rename(*place) if place[1] else place[1], places)
+    for name in ("shown_at", "submitted_at"):
+        if name in columns:
+            given[name] = _each(to_the_second, columns[name])
+    return given
+
+
+def _each(change: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
+    """The changed values. One that comes again is changed once: a form has several responses."""
+    kept: dict[Any, Any] = {}
+    return [kept[one] if one in kept else kept.setdefault(one, change(one)) for one in values]

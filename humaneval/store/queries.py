@@ -25,6 +25,9 @@ from humaneval.store.tables import (
 )
 from humaneval.text import Answerers
 
+READ_TOGETHER = 5_000
+"""How many lines are read at once."""
+
 TOOK_PART = "took part before"
 TOOK_PART_ELSEWHERE = "took part in a study that this one excludes"
 """Why an assignment does not count although the study's exclusion rule keeps it."""
@@ -73,7 +76,15 @@ _RESPONSE = {
 
 
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
-    """The response table of a study, one mapping a response, in the order of forms and places.
+    """The response table of a study, one mapping a response; see `response_columns`."""
+    columns = response_columns(session, study, everything=everything)
+    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def response_columns(session: Session, study: StudyRow, *, everything: bool = False) -> dict[str, list[Any]]:
+    """The response table of a study by its columns, in the order of forms and places.
+
+    Columns take a tenth of the memory of mappings, and each text is kept once.
 
     Workers are pseudonyms. `simulated`: a program answered. `platform_lost`: a person accepted the answers
     although the platform no longer has them. Superseded assignments have no responses. Rejected forms, and
@@ -82,7 +93,7 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
     counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(COLLECTED)]
     if not everything:
         counts += [AssignmentRow.state != "rejected", AssignmentRow.excluded.not_in(SET_ASIDE)]
-    lines = session.execute(
+    query = (
         select(*_RESPONSE.values())
         .select_from(ResponseRow)
         .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
@@ -101,7 +112,13 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
             ResponseRow.place,
         )
     )
-    return [_as_written(dict(zip(_RESPONSE, line, strict=True))) for line in lines]
+    columns: dict[str, list[Any]] = {name: [] for name in _RESPONSE}
+    kept: dict[Any, Any] = {}
+    for line in session.execute(query, execution_options={"yield_per": READ_TOGETHER}):
+        written = _as_written(dict(zip(_RESPONSE, line, strict=True)))
+        for name, value in written.items():
+            columns[name].append(kept.setdefault(value, value) if isinstance(value, str) else value)
+    return columns
 
 
 def answerers(session: Session, study: StudyRow) -> Answerers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from humaneval.domain import Story
 from humaneval.errors import InputError
-from humaneval.store.engine import writing_alone
-from humaneval.store.tables import SENTENCE_COLUMNS, StoryRow
+from humaneval.store.engine import ASKED_FOR, batches, reading, writing_alone
+from humaneval.store.tables import METADATA, SENTENCE_COLUMNS, StoryRow
 from humaneval.text import command
 
 AUTO = "auto"
@@ -55,33 +55,62 @@ class Imported(NamedTuple):
     """How many of those that were already there stay in another split."""
 
 
+TOGETHER = 1_000
+"""Stories that are added in one transaction: some hundredths of a second."""
+
+
 def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
-    """Add all of `stories` or none. InputError if one of them is already stored with other sentences."""
-    with writing_alone(engine, "some of these stories") as session:
-        there = {row.key: row for row in session.scalars(select(StoryRow))}
-        new = []
-        known = other_split = 0
-        for story in stories:
-            row = there.get(story.id)
-            if row is None:
-                sentences = zip((column.key for column in SENTENCE_COLUMNS), story.sentences, strict=True)
-                new.append(
-                    {
-                        "key": story.id,
-                        "title": story.title,
-                        "source": story.source,
-                        "split": story.split,
-                        **dict(sentences),
-                    }
-                )
-            elif row.sentences != story.sentences:
-                raise InputError(
-                    f"story {story.id!r} is already in the database with other sentences",
-                    "Nothing was imported. Change the ids in the file, or use another database.",
-                )
-            else:
-                known += 1
-                other_split += row.split != story.split
-        if new:
-            session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]  # a Table, typed as its base class
-    return Imported(len(new), known, other_split)
+    """Add `stories`. InputError, and none is added, if one of them is already stored with other sentences.
+
+    They are added a thousand at a time: after a kill, importing them again adds the rest.
+    """
+    given = list(stories)
+    found = [0, 0, 0]
+    with reading(engine) as session:
+        for batch in batches(given, ASKED_FOR):
+            compared = _compared(session, batch)
+            for place, number in enumerate((len(compared.new), compared.known, compared.other_split)):
+                found[place] += number
+    for batch in batches(given, TOGETHER) if found[0] else ():
+        with writing_alone(engine, "some of these stories") as session:
+            new = [story for part in batches(batch, ASKED_FOR) for story in _compared(session, part).new]
+            if new:
+                session.execute(METADATA.tables["stories"].insert(), [_columns(story) for story in new])
+    return Imported(*found)
+
+
+class _Compared(NamedTuple):
+    """New stories, how many are there already, and how many of those are in another split."""
+
+    new: list[Story]
+    known: int
+    other_split: int
+
+
+def _compared(session: Session, stories: Sequence[Story]) -> _Compared:
+    lines = session.execute(
+        select(StoryRow.key, StoryRow.split, *SENTENCE_COLUMNS).where(
+            StoryRow.key.in_([story.id for story in stories])
+        )
+    )
+    there = {key: (split, tuple(sentences)) for key, split, *sentences in lines}
+    known = [story for story in stories if story.id in there]
+    for story in known:
+        if there[story.id][1] != story.sentences:
+            raise InputError(
+                f"story {story.id!r} is already in the database with other sentences",
+                "Nothing was imported. Change the ids in the file, or use another database.",
+            )
+    other_split = sum(there[story.id][0] != story.split for story in known)
+    return _Compared([story for story in stories if story.id not in there], len(known), other_split)
+
+
+def _columns(story: Story) -> dict[str, str]:
+    sentences = dict(zip((column.key for column in SENTENCE_COLUMNS), story.sentences, strict=True))
+    return {
+        "key": story.id,
+        "title": story.title,
+        "source": story.source,
+        "split": story.split,
+        **sentences,
+    }

@@ -154,7 +154,7 @@ class PassageRow(Base):
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"))
     story_id: Mapped[int] = mapped_column(ForeignKey("stories.id"))
     generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
-    infill_id: Mapped[int | None] = mapped_column(ForeignKey("infills.id"))
+    infill_id: Mapped[int | None] = mapped_column(ForeignKey("infills.id"), index=True)
     position: Mapped[int]
     role: Mapped[str]
     sentences: Mapped[list[str]]

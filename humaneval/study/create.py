@@ -7,21 +7,22 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.rows import Cell, Design, make_design
-from humaneval.domain import Role, refuse_name
+from humaneval.domain import Role, Story, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
-from humaneval.infills.generate import story_value
-from humaneval.store.engine import writing_alone
+from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
+    METADATA,
+    SENTENCE_COLUMNS,
     GeneratorRow,
     PassageRow,
-    RowPassageRow,
     RowRow,
     StoryRow,
     StudyRow,
@@ -29,8 +30,19 @@ from humaneval.store.tables import (
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import hash_of_rows
 from humaneval.study.text_doubts import doubts_of_texts
-from humaneval.study.usable_infills import Material, material_of, refuse_unequal_processing
+from humaneval.study.usable_infills import (
+    AT_ONCE,
+    CommonBlanks,
+    Shown,
+    common_blanks,
+    refuse_unequal_processing,
+    shown_by,
+)
 from humaneval.text import command, listed, shown_hash
+
+PASSAGES: Table = METADATA.tables["passages"]
+ROWS: Table = METADATA.tables["rows"]
+PLACES: Table = METADATA.tables["row_passages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,38 +95,48 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
             f"study {name!r} names itself in participants.exclude_studies",
             "List earlier studies only; design.rows_per_annotator limits how often a person takes part.",
         )
-    with writing_alone(engine, f"study {name!r}") as session:
+    with reading(engine) as session:
         _refuse_unknown_studies(session, name, study)
-        existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
+        existing = _existing(session, name, study)
         if existing is not None:
-            if existing.settings_hash != study.hash:
-                raise UsageError(
-                    f"study {name!r} exists with other settings",
-                    "A study never changes: choose another name.",
-                )
             return _summary(session, existing)
-        material = material_of(session, study)
+        common = common_blanks(session, study)
         refuse_unequal_processing(session, study)
-        design = design_of(study, material, study.design.annotators)
-        row = StudyRow(
-            name=name,
-            is_test=study.design.pilot,
-            seed=study.design.seed,
-            settings=study.model_dump(mode="json"),
-            settings_text=text,
-            settings_hash=study.hash,
-            design_hash=design_hash(design.rows, material),
-        )
-        session.add(row)
-        session.flush()
-        store_rows(session, row.id, study, design, material)
-        session.flush()
-        common = material.common
-        left_out = LeftOut(
-            common.stories, common.stories - len(common.blanks), common.same_text, common.lacking
-        )
-        made = _summary(session, row, left_out)
+        design = design_of(study, common, study.design.annotators)
+        shown = shown_by(session, design.rows)
+    planned = lay_out(study, design, shown)
+    hashed = design_hash(design.rows, shown)
+    with writing_alone(engine, f"study {name!r}") as session:
+        row = _existing(session, name, study)
+        made_now = row is None
+        if row is None:
+            row = StudyRow(
+                name=name,
+                is_test=study.design.pilot,
+                seed=study.design.seed,
+                settings=study.model_dump(mode="json"),
+                settings_text=text,
+                settings_hash=study.hash,
+                design_hash=hashed,
+            )
+            session.add(row)
+            session.flush()
+            store_rows(session, row.id, planned)
+    left_out = LeftOut(common.stories, common.stories - len(common.blanks), common.same_text, common.lacking)
+    with reading(engine) as session:
+        made = _summary(session, session.get_one(StudyRow, row.id), left_out if made_now else None)
         return replace(made, doubts=tuple(doubts_of_texts(session, row.id, study)))
+
+
+def _existing(session: Session, name: str, study: StudyFile) -> StudyRow | None:
+    """The study of this name, if there is one. UsageError if it has other settings."""
+    existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
+    if existing is not None and existing.settings_hash != study.hash:
+        raise UsageError(
+            f"study {name!r} exists with other settings",
+            "A study never changes: choose another name.",
+        )
+    return existing
 
 
 def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> None:
@@ -129,11 +151,11 @@ def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> No
             )
 
 
-def design_of(study: StudyFile, material: Material, rows: int) -> Design:
+def design_of(study: StudyFile, common: CommonBlanks, rows: int) -> Design:
     """The study's design with `rows` rows."""
     return make_design(
         generators=study.design.generators,
-        blanks=material.common.blanks,
+        blanks=common.blanks,
         annotators=rows,
         seed=study.design.seed,
         positions=study.design.positions,
@@ -143,54 +165,93 @@ def design_of(study: StudyFile, material: Material, rows: int) -> Design:
     )
 
 
-def store_rows(
-    session: Session, study_id: int, study: StudyFile, design: Design, material: Material, first: int = 0
-) -> None:
-    """Store the design's rows from index `first` on, and the passages that are not stored yet."""
-    generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
-    there = session.scalars(select(PassageRow).where(PassageRow.study_id == study_id)).all()
-    names = {number: name for name, number in generator_ids.items()}
-    keys = {story.id: key for key, story in material.stories.items()}
-    passages = {Cell(keys[one.story_id], one.position, names[one.generator_id]): one for one in there}
-    rows_of_cells = design.rows[first:]
-    for cell in dict.fromkeys(cell for cells in rows_of_cells for cell in cells):
-        if cell in passages:
-            continue
-        infill, story = material.filled[cell], material.stories[cell.story]
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Rows to store, and the passages that they show, worked out before the database is held."""
+
+    first: int
+    """The number of rows before these."""
+    rows: Sequence[tuple[Cell, ...]]
+    shown_hashes: Sequence[str]
+    """What each of `rows` shows."""
+    passages: Mapping[Cell, dict[str, Any]]
+    """The columns of each passage, without those that only the database knows."""
+
+
+def lay_out(study: StudyFile, design: Design, shown: Shown, first: int = 0) -> Planned:
+    """The design's rows from index `first` on, and their passages."""
+    rows = design.rows[first:]
+    passages: dict[Cell, dict[str, Any]] = {}
+    for cell in dict.fromkeys(cell for cells in rows for cell in cells):
+        infill, story = shown.filled[cell], shown.stories[cell.story]
         sentences = list(story.sentences)
         sentences[cell.position - 1] = infill.text
-        passages[cell] = PassageRow(
-            study_id=study_id,
-            story_id=story.id,
-            generator_id=generator_ids[cell.generator],
-            infill_id=infill.infill_id,
-            position=cell.position,
-            role=str(study.design.role(cell.generator)),
-            sentences=sentences,
-            shown_hash=shown_hash([sentences]),
-        )
-        session.add(passages[cell])
-    rows = [
-        RowRow(
-            study_id=study_id,
-            ordinal=ordinal,
-            shown_hash=shown_hash([passages[cell].sentences for cell in cells]),
-        )
-        for ordinal, cells in enumerate(rows_of_cells, first + 1)
+        passages[cell] = {
+            "story_id": story.id,
+            "infill_id": infill.infill_id,
+            "position": cell.position,
+            "role": str(study.design.role(cell.generator)),
+            "sentences": sentences,
+            "shown_hash": shown_hash([sentences]),
+        }
+    hashes = [shown_hash([passages[cell]["sentences"] for cell in cells]) for cells in rows]
+    return Planned(first, rows, hashes, passages)
+
+
+def store_rows(session: Session, study_id: int, planned: Planned) -> None:
+    """Store rows, and the passages that are not stored yet: together, in three statements."""
+    generators = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
+    there = _passage_ids(session, study_id)
+    new = [
+        {**columns, "study_id": study_id, "generator_id": generators[cell.generator]}
+        for cell, columns in planned.passages.items()
+        if (columns["story_id"], cell.position, generators[cell.generator]) not in there
     ]
-    session.add_all(rows)
-    session.flush()
-    session.add_all(
-        RowPassageRow(row_id=stored.id, place=place, passage_id=passages[cell].id)
-        for stored, cells in zip(rows, rows_of_cells, strict=True)
-        for place, cell in enumerate(cells, 1)
+    if new:
+        session.execute(PASSAGES.insert(), new)
+    there = _passage_ids(session, study_id)
+    numbered = list(enumerate(planned.rows, planned.first + 1))
+    session.execute(
+        ROWS.insert(),
+        [
+            {"study_id": study_id, "ordinal": ordinal, "shown_hash": shown}
+            for (ordinal, _), shown in zip(numbered, planned.shown_hashes, strict=True)
+        ],
+    )
+    stored = select(RowRow.ordinal, RowRow.id).where(RowRow.study_id == study_id)
+    rows = dict(session.execute(stored.where(RowRow.ordinal > planned.first)).all())
+    ids = {
+        cell: there[columns["story_id"], cell.position, generators[cell.generator]]
+        for cell, columns in planned.passages.items()
+    }
+    session.execute(
+        PLACES.insert(),
+        [
+            {"row_id": rows[ordinal], "place": place, "passage_id": ids[cell]}
+            for ordinal, cells in numbered
+            for place, cell in enumerate(cells, 1)
+        ],
     )
 
 
-def design_hash(rows: Sequence[Sequence[Cell]], material: Material) -> str:
-    """SHA-256 over the rows and every text they show, in hex."""
-    shown = [[[*cell, material.filled[cell].text] for cell in cells] for cells in rows]
-    return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
+def _passage_ids(session: Session, study_id: int) -> dict[tuple[int, int, int], int]:
+    """The stored passages of a study by story, position and generator."""
+    lines = session.execute(
+        select(PassageRow.story_id, PassageRow.position, PassageRow.generator_id, PassageRow.id).where(
+            PassageRow.study_id == study_id
+        )
+    )
+    return {(story, position, generator): passage for story, position, generator, passage in lines}
+
+
+def design_hash(rows: Sequence[Sequence[Cell]], shown: Shown) -> str:
+    """SHA-256 over the rows and every text they show, as one JSON document, in hex."""
+    whole = hashlib.sha256(b"[")
+    for number, cells in enumerate(rows):
+        told = [[*cell, shown.filled[cell].text] for cell in cells]
+        whole.update((", " * (number > 0) + json.dumps(told, ensure_ascii=False)).encode())
+    whole.update(b"]")
+    return whole.hexdigest()
 
 
 def _summary(session: Session, study: StudyRow, left_out: LeftOut | None = None) -> Created:
@@ -220,13 +281,23 @@ def _summary(session: Session, study: StudyRow, left_out: LeftOut | None = None)
 def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
     """The machines' sentences among the passages that may be one sentence or several."""
     query = (
-        select(PassageRow, StoryRow, GeneratorRow.name)
+        select(
+            PassageRow.position,
+            PassageRow.sentences,
+            GeneratorRow.name,
+            StoryRow.key,
+            StoryRow.title,
+            StoryRow.source,
+            StoryRow.split,
+            *SENTENCE_COLUMNS,
+        )
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(PassageRow.study_id == study.id, PassageRow.role != Role.HUMAN)
         .order_by(GeneratorRow.name, PassageRow.story_id, PassageRow.position)
     )
-    for passage, story, generator in session.execute(query):
-        text = passage.sentences[passage.position - 1]
-        if doubt := doubt_about(story_value(story), passage.position, generator, text):
+    lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
+    for position, shown, generator, key, title, source, split, one, two, three, four, five in lines:
+        story = Story(key, (one, two, three, four, five), title, source, split)
+        if doubt := doubt_about(story, position, generator, shown[position - 1]):
             yield doubt

@@ -20,10 +20,10 @@ from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
-from humaneval.study.create import design_hash, design_of, store_rows
+from humaneval.study.create import design_hash, design_of, lay_out, store_rows
 from humaneval.study.file import MOST_ROWS, rounded_up
 from humaneval.study.stored import Study, hash_of_rows
-from humaneval.study.usable_infills import Material, material_of
+from humaneval.study.usable_infills import Shown, common_blanks, shown_by
 from humaneval.text import counted
 
 WARNING = (
@@ -128,22 +128,27 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
     continued. Raises UsageError if `annotators` is not a multiple of the responses per passage, if there
     would be too many rows, or if the study no longer has `rows_before` rows (None: any number).
     """
+    with reading(study.engine) as session:
+        before, design, shown = _larger(session, study, annotators)
+    planned = lay_out(study.settings, design, shown, first=before)
+    hashed = design_hash(design.rows, shown)
     with writing_alone(study.engine, f"study {study.name!r}") as session:
-        before, design, material = _larger(session, study, annotators)
-        if rows_before not in (None, before):
+        before = rows_in(session, study.id)
+        rows_before = planned.first if rows_before is None else rows_before
+        if before != rows_before or before != planned.first:
             raise UsageError(
                 f"study {study.name!r} had {rows_before:,} rows a moment ago and now has {before:,}:"
                 " another program enlarged it",
                 "Nothing was added. Run the command again to see the present state.",
             )
-        store_rows(session, study.id, study.settings, design, material, first=before)
+        store_rows(session, study.id, planned)
         row = StudyAdditionRow(
             study_id=study.id,
             rows_before=before,
             rows_after=before + annotators,
             responses_before=_responses(session, study),
             reason=reason,
-            design_hash=design_hash(design.rows, material),
+            design_hash=hashed,
         )
         session.add(row)
         session.flush()
@@ -153,7 +158,7 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
 class _Larger(NamedTuple):
     before: int
     design: Design
-    material: Material
+    shown: Shown
 
 
 def _larger(session: Session, study: Study, annotators: int) -> _Larger:
@@ -174,14 +179,14 @@ def _larger(session: Session, study: Study, annotators: int) -> _Larger:
             f" {annotators:,} more are too many",
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )
-    material = material_of(session, settings, until=row.created_at)
-    design = design_of(settings, material, before + annotators)
-    if design_hash(design.rows[:before], material) != hash_of_rows(session, row):
+    design = design_of(settings, common_blanks(session, settings, row.created_at), before + annotators)
+    shown = shown_by(session, design.rows, row.created_at)
+    if design_hash(design.rows[:before], shown) != hash_of_rows(session, row):
         raise DesignError(
             f"study {name!r} cannot be enlarged: its stories or infills have changed since it was made",
             "Make another study for more annotators, with another seed.",
         )
-    return _Larger(before, design, material)
+    return _Larger(before, design, shown)
 
 
 def _responses(session: Session, study: Study) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -12,12 +13,11 @@ from humaneval.domain import Role
 from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
+from humaneval.store.queries import READ_TOGETHER, rows_in
 from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
 from humaneval.study.usable_infills import drawn_stories
-from humaneval.text import as_read
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
@@ -136,8 +136,10 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
     )
     drawn = drawn_stories(session, settings)
     ready = set(session.scalars(filled))
-    return len({as_read(row.sentences) for row in drawn.values() if row.id in ready})
+    return len({story.text for story in drawn if story.id in ready})
 
 
-def _sentences(session: Session) -> list[str]:
-    return [sentence for row in session.execute(select(*SENTENCE_COLUMNS)) for sentence in row]
+def _sentences(session: Session) -> Iterator[str]:
+    """Every sentence of every story, and never more than some thousand at once."""
+    for row in session.execute(select(*SENTENCE_COLUMNS), execution_options={"yield_per": READ_TOGETHER}):
+        yield from row

@@ -14,7 +14,7 @@ from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
 from humaneval.store.engine import reading
-from humaneval.store.published import published_lines
+from humaneval.store.published import published_columns
 from humaneval.store.tables import HitRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
 from humaneval.study.stored import Study
@@ -75,10 +75,10 @@ def collected(study: Study, *, tests: bool = False, everything: bool = False) ->
     """The responses to the study. Raises InputError if there are none."""
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        lines = published_lines(session, row, everything=everything)
-        if not lines:
+        columns = published_columns(session, row, everything=everything)
+        if not columns["worker"]:
             raise no_responses(session, row)
-    return Collected(pd.DataFrame(lines), study.settings, tests)
+    return Collected(pd.DataFrame(columns), study.settings, tests)
 
 
 def no_responses(session: Session, study: StudyRow) -> InputError:

@@ -1,37 +1,51 @@
 """The stories and infills that a study can show.
 
-A blank is used only if every generator has an infill for it that may be shown.
+A blank is used only if every generator has an infill for it that may be shown. What is found is small: the
+texts are read for the rows of a design alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from sqlalchemy import select
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.partial import refuse_few
 from humaneval.design.rows import Cell
-from humaneval.domain import InfillStatus, shown_statuses
+from humaneval.domain import POSITIONS, shown_statuses
 from humaneval.errors import DesignError
+from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.stories import AUTO, of_split, splits_hint
-from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
+from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.text import as_read, command
 
 SAMPLE = 1
 """Which sample of an infill a study shows."""
+AT_ONCE = 10_000
+"""How many lines are read at once: a database may hold millions, and few of them are shown."""
 
 
 class Filled(NamedTuple):
-    """An infill that could be shown."""
+    """An infill that is shown."""
 
     infill_id: int
     text: str
-    status: str
+
+
+class Drawn(NamedTuple):
+    """A story of a study's design. `text` is the same for two ids of one text."""
+
+    id: int
+    key: str
+    text: bytes
 
 
 class CommonBlanks(NamedTuple):
@@ -46,35 +60,97 @@ class CommonBlanks(NamedTuple):
     """How many other ids have the text of one of these stories; they are left out."""
 
 
-class Material(NamedTuple):
-    """What a study is made from: stories by key, infills by cell, and the blanks that a study can show."""
+class Shown(NamedTuple):
+    """What the rows of a design show: the stories by key, and the infills by cell."""
 
-    stories: Mapping[str, StoryRow]
+    stories: Mapping[str, ShownStory]
     filled: Mapping[Cell, Filled]
-    common: CommonBlanks
 
 
-def material_of(session: Session, study: StudyFile, until: datetime | None = None) -> Material:
-    """The stories and infills for the study, as of now or of `until`. Raises DesignError if some are not
-    suitable."""
-    stories = drawn_stories(session, study, until)
-    filled = _filled(session, study, stories, until)
+class ShownStory(NamedTuple):
+    """A story as stored."""
+
+    id: int
+    title: str
+    sentences: tuple[str, ...]
+
+
+def common_blanks(session: Session, study: StudyFile, until: datetime | None = None) -> CommonBlanks:
+    """What a study can show, as of now or of `until`. Raises DesignError if infills are not suitable."""
+    drawn = drawn_stories(session, study, until)
+    generators = _generators(session, study)
+    there = [InfillRow.created_at <= until] if until is not None else []
+    infills = [
+        InfillRow.generator_id.in_(generators.values()),
+        InfillRow.sample == SAMPLE,
+        InfillRow.position.in_(study.design.positions),
+        InfillRow.story_id.in_(
+            select(StoryRow.id).where(
+                of_split(session, study.design.split, until), StoryRow.id <= drawn[-1].id
+            )
+        ),
+        *there,
+    ]
     usable = shown_statuses(study.design.allow)
+    unfit = _unfit(session, generators, infills, usable)
+    numbers = list(generators.values())
+    filled = _filled(session, numbers, drawn, [*infills, InfillRow.status.in_(usable)])
     # What is left if all is allowed comes first: if that is nothing, allowing would not help.
-    _refuse_none(study, stories, filled)
-    _refuse_unfit(study, stories, filled, usable)
-    blanks, without = _common_blanks(study, stories, filled, usable)
-    texts: dict[str, list[str]] = defaultdict(list)
-    for key, row in stories.items():
-        texts[as_read(row.sentences)].append(key)
+    most = _filled(session, numbers, drawn, infills) if unfit else filled
+    wanted = sum(1 << position for position in study.design.positions)
+    common = np.bitwise_and.reduce(filled, axis=0) & wanted
+    allowed = np.bitwise_and.reduce(most, axis=0) & wanted
+    counts = [mask.bit_count() for mask in range(64)]
+    ids: dict[bytes, list[int]] = defaultdict(list)
+    for at, story in enumerate(drawn):
+        ids[story.text].append(at)
+    if not allowed.any():
+        _refuse_nothing(session, generators, infills, len(ids))
+    if unfit:
+        _refuse_unfit(study, unfit, allowed)
     # Of several ids of one text, that with the most blanks: no form may show a text twice.
-    chosen = [max(keys, key=lambda key: len(blanks.get(key, ()))) for keys in texts.values()]
-    lacking: Counter[str] = Counter()
-    for key in chosen:
-        lacking.update(without[key] if key in blanks else ())
-    kept = {key: blanks[key] for key in chosen if key in blanks}
-    common = CommonBlanks(kept, dict(lacking), len(texts), len(stories) - len(texts))
-    return Material(stories, filled, common)
+    chosen = [max(same, key=lambda at: counts[common[at]]) for same in ids.values()]
+    kept = [at for at in chosen if common[at]]
+    left = np.array(counts)[wanted & ~filled[:, kept]].sum(axis=1)
+    positions = [tuple(at for at in POSITIONS if mask & (1 << at)) for mask in range(64)]
+    return CommonBlanks(
+        {drawn[at].key: positions[common[at]] for at in kept},
+        {name: int(count) for name, count in zip(generators, left, strict=True) if count},
+        len(ids),
+        len(drawn) - len(ids),
+    )
+
+
+def shown_by(session: Session, rows: Iterable[Sequence[Cell]], until: datetime | None = None) -> Shown:
+    """The texts that `rows` of a design show, as of now or of `until`."""
+    cells = {cell for row in rows for cell in row}
+    there = [InfillRow.created_at <= until] if until is not None else []
+    generators = dict(session.execute(select(GeneratorRow.id, GeneratorRow.name)).all())
+    wanted = [number for number, name in generators.items() if name in {cell.generator for cell in cells}]
+    stories: dict[str, ShownStory] = {}
+    filled: dict[Cell, Filled] = {}
+    for keys in batches(sorted({cell.story for cell in cells}), ASKED_FOR):
+        told = session.execute(
+            select(StoryRow.key, StoryRow.id, StoryRow.title, *SENTENCE_COLUMNS).where(StoryRow.key.in_(keys))
+        )
+        here = {key: ShownStory(id, title, tuple(told)) for key, id, title, *told in told}
+        stories |= here
+        of = {story.id: key for key, story in here.items()}
+        lines = session.execute(
+            select(
+                InfillRow.story_id, InfillRow.position, InfillRow.generator_id, InfillRow.id, InfillRow.text
+            ).where(
+                InfillRow.story_id.in_(of),
+                InfillRow.generator_id.in_(wanted),
+                InfillRow.sample == SAMPLE,
+                *there,
+            )
+        )
+        for story, position, generator, infill, text in lines:
+            cell = Cell(of[story], position, generators[generator])
+            if cell in cells:
+                filled[cell] = Filled(infill, text)
+    return Shown(stories, filled)
 
 
 def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
@@ -101,15 +177,22 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
         )
 
 
-def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> dict[str, StoryRow]:
-    """The stories of the study's design by id, as of now or of `until`. Raises DesignError without any."""
-    query = select(StoryRow).where(of_split(session, study.design.split, until)).order_by(StoryRow.id)
-    stories, texts = {}, set()
-    for row in session.scalars(query):
-        texts.add(as_read(row.sentences))
+def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> list[Drawn]:
+    """The stories of the study's design, as of now or of `until`. Raises DesignError without any."""
+    query = select(StoryRow.id, StoryRow.key, *SENTENCE_COLUMNS).where(
+        of_split(session, study.design.split, until)
+    )
+    stories: list[Drawn] = []
+    texts: set[bytes] = set()
+    lines = session.execute(query.order_by(StoryRow.id), execution_options={"yield_per": AT_ONCE})
+    for number, key, *sentences in lines:
+        read = as_read(sentences).encode("utf-8", "surrogatepass")
+        text = hashlib.blake2b(read, digest_size=16).digest()
+        texts.add(text)
         if study.design.stories and len(texts) > study.design.stories:
             break
-        stories[row.key] = row
+        stories.append(Drawn(number, key, text))
+    lines.close()
     if not stories:
         split = study.design.split
         what = f"of split {split!r}" if split not in ("", AUTO) else "in the database"
@@ -117,10 +200,9 @@ def drawn_stories(session: Session, study: StudyFile, until: datetime | None = N
     return stories
 
 
-def _filled(
-    session: Session, study: StudyFile, stories: Mapping[str, StoryRow], until: datetime | None
-) -> dict[Cell, Filled]:
-    known = set(session.scalars(select(GeneratorRow.name)))
+def _generators(session: Session, study: StudyFile) -> dict[str, int]:
+    """The ids of the study's generators, in its order. Raises DesignError if one has no infills."""
+    known = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
     missing = [name for name in study.design.generators if name not in known]
     if missing:
         raise DesignError(
@@ -128,94 +210,86 @@ def _filled(
             f"Run `{command('generate', '--generator', 'KIND', '--as', missing[0])}` first. There are"
             f" infills from: {', '.join(sorted(known)) or 'no generator'}.",
         )
-    there = [InfillRow.created_at <= until] if until is not None else []
-    lines = session.execute(
-        select(
-            StoryRow.key,
-            InfillRow.position,
-            GeneratorRow.name,
-            InfillRow.id,
-            InfillRow.text,
-            InfillRow.status,
-        )
-        .join(StoryRow, StoryRow.id == InfillRow.story_id)
-        .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
-        .where(
-            GeneratorRow.name.in_(study.design.generators),
-            InfillRow.sample == SAMPLE,
-            InfillRow.position.in_(study.design.positions),
-            *there,
-        )
-    )
-    return {
-        Cell(key, position, generator): Filled(infill, text, status)
-        for key, position, generator, infill, text, status in lines
-        if key in stories
-    }
+    return {name: known[name] for name in study.design.generators}
 
 
-def _refuse_none(study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled]) -> None:
-    """Raise DesignError if no blank has infills by every generator, whatever became of them."""
-    if _common_blanks(study, stories, filled, tuple(InfillStatus)).common:
-        return
-    texts = {as_read(row.sentences) for row in stories.values()}
-    filled_by = {
-        name: len({cell.story for cell, infill in filled.items() if cell.generator == name and infill.text})
-        for name in study.design.generators
-    }
-    raise DesignError(
-        f"none of the {len(texts):,} stories has infills by every generator",
-        f"Stories with infills: {', '.join(f'{name} {n:,}' for name, n in filled_by.items())}."
-        f" `{command('generate', '--generator', 'KIND', '--as', 'NAME')}` fills the others.",
+def _filled(
+    session: Session,
+    generators: Sequence[int],
+    drawn: Sequence[Drawn],
+    usable: Sequence[ColumnElement[bool]],
+) -> NDArray[np.int64]:
+    """For each generator and story, the positions that can be shown: bit p for position p."""
+    bit = case({position: 1 << position for position in POSITIONS}, value=InfillRow.position)
+    query = (
+        select(InfillRow.generator_id, InfillRow.story_id, func.sum(bit))
+        # Nobody can mark an empty sentence, whatever statuses are allowed.
+        .where(*usable, InfillRow.text != "")
+        .group_by(InfillRow.generator_id, InfillRow.story_id)
     )
+    filled = np.zeros((len(generators), len(drawn)), dtype=np.int64)
+    ids = np.array([story.id for story in drawn])
+    place = {number: at for at, number in enumerate(generators)}
+    lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
+    for part in lines.partitions():
+        generator, story, mask = (np.array(column) for column in zip(*part, strict=True))
+        filled[[place[one] for one in generator.tolist()], np.searchsorted(ids, story)] = mask
+    return filled
+
+
+def _unfit(
+    session: Session,
+    generators: Mapping[str, int],
+    infills: Sequence[ColumnElement[bool]],
+    usable: Collection[str],
+) -> dict[str, dict[str, int]]:
+    """For each generator that has some, how many infills of which status cannot be shown."""
+    names = {number: name for name, number in generators.items()}
+    counts = session.execute(
+        select(InfillRow.generator_id, InfillRow.status, func.count())
+        .where(*infills, InfillRow.status.not_in(usable))
+        .group_by(InfillRow.generator_id, InfillRow.status)
+    )
+    unfit: dict[str, dict[str, int]] = defaultdict(dict)
+    for generator, status, number in counts:
+        unfit[names[generator]][status] = number
+    return unfit
 
 
 def _refuse_unfit(
-    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
-) -> None:
-    unfit: dict[str, Counter[str]] = defaultdict(Counter)
-    for cell, infill in filled.items():
-        if infill.status not in usable:
-            unfit[cell.generator][infill.status] += 1
-    if unfit:
-        listed = "; ".join(
-            f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-            for name, counts in sorted(unfit.items())
-        )
-        statuses = sorted({status for counts in unfit.values() for status in counts})
-        allowed = _common_blanks(study, stories, filled, (*usable, *statuses)).common
-        for position in study.design.positions:
-            refuse_few(position, sum(position in each for each in allowed.values()), study.design.row_size)
-        raise DesignError(
-            f"some infills cannot be shown ({listed})",
-            "Correct the generator, or accept these infills with "
-            + " ".join(f"--allow '{status}'" for status in statuses)
-            + f"; the study records it. It then has {len(allowed):,} of {len(stories):,} stories: blanks"
-            " without any text are left out.",
-        )
+    study: StudyFile, unfit: Mapping[str, Mapping[str, int]], allowed: NDArray[np.int64]
+) -> NoReturn:
+    """Raise DesignError: some infills may not be shown. `allowed` are the blanks if all were."""
+    for position in study.design.positions:
+        refuse_few(position, int((allowed & (1 << position) != 0).sum()), study.design.row_size)
+    listed = "; ".join(
+        f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+        for name, counts in sorted(unfit.items())
+    )
+    statuses = sorted({status for counts in unfit.values() for status in counts})
+    raise DesignError(
+        f"some infills cannot be shown ({listed})",
+        "Correct the generator, or accept these infills with "
+        + " ".join(f"--allow '{status}'" for status in statuses)
+        + f"; the study records it. It then has {int((allowed != 0).sum()):,} of {allowed.size:,} stories:"
+        " blanks without any text are left out.",
+    )
 
 
-class _Blanks(NamedTuple):
-    common: Mapping[str, Collection[int]]
-    lacking: Mapping[str, Counter[str]]
-
-
-def _common_blanks(
-    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
-) -> _Blanks:
-    """By story, the blanks that the study can show and what others lack. None is left out for one generator
-    alone."""
-    blanks: dict[str, set[int]] = {}
-    lacking: dict[str, Counter[str]] = defaultdict(Counter)
-    for story in stories:
-        for position in study.design.positions:
-            without = []
-            for generator in study.design.generators:
-                infill = filled.get(Cell(story, position, generator))
-                # Nobody can mark an empty sentence, whatever statuses are allowed.
-                if infill is None or infill.status not in usable or not infill.text:
-                    without.append(generator)
-            lacking[story].update(without)
-            if not without:
-                blanks.setdefault(story, set()).add(position)
-    return _Blanks(blanks, lacking)
+def _refuse_nothing(
+    session: Session, generators: Mapping[str, int], infills: Sequence[ColumnElement[bool]], texts: int
+) -> NoReturn:
+    """Raise DesignError: no story has infills by every generator."""
+    counts = dict(
+        session.execute(
+            select(InfillRow.generator_id, func.count(InfillRow.story_id.distinct()))
+            .where(*infills, InfillRow.text != "")
+            .group_by(InfillRow.generator_id)
+        ).all()
+    )
+    told = ", ".join(f"{name} {counts.get(number, 0):,}" for name, number in generators.items())
+    raise DesignError(
+        f"none of the {texts:,} stories has infills by every generator",
+        f"Stories with infills: {told}."
+        f" `{command('generate', '--generator', 'KIND', '--as', 'NAME')}` fills the others.",
+    )

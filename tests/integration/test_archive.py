@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.report import archive_check
 from humaneval.report.archive import DIGITS, MANIFEST, document, sha256, zipped
 from humaneval.store.engine import reading
 from humaneval.store.tables import StoryRow, WorkerIdentityRow
@@ -293,8 +294,8 @@ def test_what_is_no_whole_archive_is_said_in_a_line(
 
 def test_a_bomb_is_not_unpacked(archived: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("humaneval.report.archive_check.LARGEST", 10_000_000)
-    archived.write_bytes(zipped(sealed({**contents(archived), "zeros": bytes(20_000_000)})))
-    assert archived.stat().st_size < 1_000_000
+    parts = {f"noise {part}": os.urandom(1_000_000) * 3 for part in range(4)}
+    archived.write_bytes(zipped(sealed({**contents(archived), **parts})))
     read = []
     real = zipfile.ZipFile.read
     monkeypatch.setattr(
@@ -304,6 +305,42 @@ def test_a_bomb_is_not_unpacked(archived: Path, command: Command, monkeypatch: p
     assert said.code == 1
     assert "unpacked, it would take more than" in said.err
     assert read == [MANIFEST]
+
+
+def test_a_file_that_is_packed_too_tightly_is_not_unpacked(archived: Path, command: Command) -> None:
+    files = contents(archived)
+    for name in ("responses.csv", "details.json", "zeros"):
+        path = Path(f"with {name}.zip")
+        path.write_bytes(zipped(sealed({**files, name: files.get(name, b"") + bytes(20_000_000)})))
+        assert path.stat().st_size < 1_000_000
+        said = command("archive", "--check", path)
+        assert said.code == 1
+        assert said.err.startswith(f"Error: {path}: {name} would unpack from ")
+        assert said.err.count("\n") == 2
+
+
+def test_documents_of_any_shape_are_refused_in_a_line(archived: Path, command: Command) -> None:
+    files = contents(archived)
+    deep, others = b"[" * 200_000, (b'{"a":' * 200_000, b"[[[]]]", b'{"study": 1, "responses": "x"}')
+    tried = {MANIFEST: (deep, *others), "study.json": (deep, *others), "scores.json": (deep,)}
+    for name, texts in tried.items():
+        for text in texts:
+            changed = {**files, name: text}
+            archived.write_bytes(zipped(changed if name == MANIFEST else sealed(changed)))
+            said = command("archive", "--check", archived)
+            assert said.code == 1
+            assert said.err.startswith("Error: ")
+            assert "Traceback" not in said.err
+            assert said.err.count("\n") <= 2
+
+
+def test_a_document_that_is_too_large_is_not_read(
+    archived: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(archive_check.MOST, "scores.json", 100)
+    said = command("archive", "--check", archived)
+    assert said.code == 1
+    assert said.err.startswith("Error: a.zip: scores.json is too large: ")
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "text", "empty", "folder", "absent"])

@@ -30,7 +30,8 @@ from humaneval.domain import (
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.infills import generate as generation
-from humaneval.infills.generate import Shard, blanks_of, build, judge, kinds, run
+from humaneval.infills.blanks import Shard, blanks_of
+from humaneval.infills.generate import build, judge, kinds, run
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow

@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.domain import POSITIONS, Provenance, Story
-from humaneval.infills.generate import blanks_of
+from humaneval.infills.blanks import blanks_of
 from humaneval.infills.ray_cluster import parts_of
 from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories

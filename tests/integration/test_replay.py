@@ -16,7 +16,9 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import HumanEvalError, InputError, UsageError
-from humaneval.infills.generate import blanks_of, build, forget, run
+from humaneval.infills.blanks import blanks_of
+from humaneval.infills.forget import forget
+from humaneval.infills.generate import build, run
 from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow

@@ -15,7 +15,8 @@ from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
-from humaneval.infills.generate import blanks_of, build, run
+from humaneval.infills.blanks import blanks_of
+from humaneval.infills.generate import build, run
 from humaneval.infills.processing import Processed
 from humaneval.store.engine import reading, writing
 from humaneval.store.stories import add_stories

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import special
 
+from humaneval.design.rows import make_design
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.arrays import Floats
+from humaneval.statistics.arrays import Floats, encoded
+from humaneval.statistics.fronts import fronts_of
 from humaneval.statistics.laplace import Crossed
 from humaneval.statistics.mixed_model import likelihood_ratio, mixed_model, omnibus
 
@@ -142,11 +146,76 @@ def test_lme4s_estimates_of_cbpp_are_the_maximum_here_too() -> None:
     x = np.column_stack([np.ones(56), *((period == later) for later in (1, 2, 3))])[row]
     # The second factor has one level and next to no variance.
     data = Crossed(sick.astype(float), x, herd[row], np.zeros(row.size, dtype=np.int64))
-    found = data.evaluate(np.array([-1.39834, -0.99192, -1.12822, -1.57975]), np.array([0.64207, 1e-4]))
+    at = np.array([-1.39834, -0.99192, -1.12822, -1.57975]), np.array([0.64207, 1e-4])
+    found = data.evaluate(*at)
     ways = special.gammaln(animals + 1) - special.gammaln(cases + 1) - special.gammaln(animals - cases + 1)
     assert found.value + ways.sum() == pytest.approx(-92.0266, abs=5e-4)
     # A gradient in units of what a standard error changes.
     errors = np.array([0.23121, 0.30315, 0.32283, 0.42205])
     assert np.abs(found.gradient[:4] * errors).max() < 0.005
     assert abs(found.gradient[4]) < 0.01
-    assert np.linalg.inv(found.information).diagonal() ** 0.5 == pytest.approx(errors, rel=0.02)
+    assert np.linalg.inv(data.information(*at)).diagonal() ** 0.5 == pytest.approx(errors, rel=0.02)
+
+
+def dealt(annotators: int, stories: int) -> Columns:
+    """A study as this toolkit deals it, eight passages a form, without the Control."""
+    design = make_design(
+        generators=[f"g{number}" for number in range(8)],
+        blanks={f"s{number}": {1, 2, 3, 4, 5} for number in range(stories)},
+        annotators=annotators,
+        seed=1,
+    )
+    cells = [(at, c.story, c.generator) for at, row in enumerate(design.rows) for c in row]
+    worker, story, generator = (encoded(np.array(part)).codes for part in zip(*cells, strict=True))
+    rng = np.random.default_rng(3)
+    eta = 0.15 * generator - 0.5 + rng.normal(0, 0.6, annotators)[worker]
+    eta += rng.normal(0, 0.7, int(story.max()) + 1)[story]
+    return (rng.random(worker.size) < special.expit(eta)).astype(np.int64), worker, story, generator
+
+
+@pytest.mark.parametrize("stories", [420, 500, 3000])
+def test_the_sparse_way_gives_what_the_dense_one_gives(stories: int) -> None:
+    # Too few stories for disjoint squares, stories that recur in other company, and squares that share none.
+    y, worker, story, generator = dealt(440, stories)
+    x = (generator[:, None] == np.arange(8)).astype(float)
+    larger, smaller = (story, worker) if story.max() > worker.max() else (worker, story)
+    sparse = Crossed(y.astype(float), x, larger, smaller)
+    dense = Crossed(y.astype(float), x, larger, smaller, dense=True)
+    assert sparse.meetings is not None
+    assert max(front.size for front in sparse.meetings.fronts.fronts) < 110
+    beta, deviations = np.linspace(-0.6, 0.6, 8), np.array([0.5, 0.9])
+    one, other = sparse.evaluate(beta, deviations), dense.evaluate(beta, deviations)
+    assert one.value == pytest.approx(other.value, abs=1e-8)
+    assert one.gradient == pytest.approx(other.gradient, abs=1e-8)
+    assert one.freedom == pytest.approx(other.freedom, abs=1e-8)
+
+
+def test_thousands_of_annotators_take_seconds() -> None:
+    began = time.process_time()
+    y, worker, story, generator = dealt(3_000, 4_000)
+    fit = mixed_model(y, worker, story, generator)
+    # A dense matrix of 3,000 rows is factored and inverted in about a second, and there would be six or more.
+    assert time.process_time() - began < 25
+    assert fit.converged
+    assert fit.worker_sd == pytest.approx(0.6, abs=0.1)
+    assert fit.story_sd == pytest.approx(0.7, abs=0.1)
+
+
+@pytest.mark.parametrize("steps", [0, 40, 10**6])
+def test_fronts_invert_any_pattern(steps: int) -> None:
+    rng = np.random.default_rng(5)
+    size = 60
+    full = np.zeros((size, size))
+    for _ in range(90):
+        met = rng.choice(size, 3, replace=False)
+        full[np.ix_(met, met)] += 0.3
+    full[50:, 50:] += 0.1  # rows with the same neighbours
+    full += np.diag(rng.uniform(1, 2, size))
+    rows, columns = np.nonzero(full)
+    fronts = fronts_of(rows, columns, size, steps)
+    found = fronts.inverse(full[rows, columns])
+    assert found.logdet == pytest.approx(np.linalg.slogdet(full)[1], abs=1e-10)
+    assert found.entries == pytest.approx(np.linalg.inv(full)[rows, columns], abs=1e-12)
+    assert sum(front.own for front in fronts.fronts) == size
+    if not steps:
+        assert len(fronts.fronts) == 1

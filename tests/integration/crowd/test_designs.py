@@ -25,7 +25,8 @@ from humaneval.crowd.review import review_work
 from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import Blank, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
-from humaneval.infills.generate import blanks_of, run
+from humaneval.infills.blanks import blanks_of
+from humaneval.infills.generate import run
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AssignmentRow,

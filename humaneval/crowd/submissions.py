@@ -1,0 +1,372 @@
+"""Stores what a platform says was submitted: in transactions of ten forms, so that annotators never wait.
+
+What is stored already is found without holding the study. Only what would change something is written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.answers import Answers, read_answers
+from humaneval.crowd.ledger import rejection_done, reward_paid
+from humaneval.crowd.outbox import TOGETHER, hold_study
+from humaneval.crowd.platform import Submission
+from humaneval.crowd.pseudonyms import worker_row
+from humaneval.crowd.review import NO_FORM
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.store.engine import ASKED_FOR, batches, reading, writing
+from humaneval.store.tables import (
+    TAKEN_IN,
+    AnswerRow,
+    AssignmentRow,
+    HitRow,
+    PassageRow,
+    ResponseRow,
+    RowPassageRow,
+    RowRow,
+    WorkerIdentityRow,
+)
+
+
+class Arrived(NamedTuple):
+    """One submission as the platform gave it, at which of our HITs, and when it was asked."""
+
+    hit_id: int
+    submission: Submission
+    asked_at: datetime
+
+
+def store_submissions(at: StudyAtPlatform, arrived: Sequence[Arrived]) -> Counter[str]:
+    """Store what is new in `arrived`. Counts what was new, and what was rebuilt from the platform alone."""
+    counts: Counter[str] = Counter()
+    with reading(at.engine) as session:
+        changing = list(_changing(session, at.endpoint, arrived))
+    for batch in batches(changing, TOGETHER):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            known = _known(session, at, batch)
+            counts.update([_store(session, at, one, known) for one in batch])
+            if known.answers_new:
+                session.execute(insert(AnswerRow), known.answers_new)
+            if known.responses_new:
+                session.execute(insert(ResponseRow), known.responses_new)
+    return counts
+
+
+def let_go(at: StudyAtPlatform, hits: Mapping[int, datetime]) -> None:
+    """Free the rows of workers whose time was over, without a submission, when the platform was asked.
+
+    `hits` are our ids, each with the time of asking.
+    """
+    late = select(AssignmentRow.id, AssignmentRow.hit_id, AssignmentRow.lease_until).where(
+        AssignmentRow.study_id == at.id,
+        AssignmentRow.endpoint == at.endpoint,
+        AssignmentRow.state.in_(("opened", "answered")),
+        AssignmentRow.holds_row,
+    )
+    with reading(at.engine) as session:
+        gone = {
+            row.hit_id
+            for row in session.execute(late)
+            if row.hit_id in hits and row.lease_until is not None and row.lease_until < hits[row.hit_id]
+        }
+    for batch in batches(sorted(gone), TOGETHER):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            for hit_id in batch:
+                session.execute(
+                    update(AssignmentRow)
+                    .where(
+                        AssignmentRow.hit_id == hit_id,
+                        AssignmentRow.state.in_(("opened", "answered")),
+                        AssignmentRow.lease_until < hits[hit_id],
+                    )
+                    .values(holds_row=False)
+                )
+
+
+def _changing(session: Session, endpoint: str, arrived: Sequence[Arrived]) -> Iterator[Arrived]:
+    """Those of `arrived` that are not stored yet, or not in the state that the platform gives."""
+    kept = select(AnswerRow.assignment_id).where(
+        AnswerRow.assignment_id == AssignmentRow.id, AnswerRow.source == "platform"
+    )
+    for batch in batches(arrived, ASKED_FOR):
+        ids = {one.submission.external_id for one in batch}
+        lines = session.execute(
+            select(
+                AssignmentRow.external_id,
+                WorkerIdentityRow.external_id.label("worker"),
+                AssignmentRow.state,
+                AssignmentRow.row_id,
+                AssignmentRow.holds_row,
+                AssignmentRow.submitted_at,
+                AssignmentRow.auto_approval_at,
+                AssignmentRow.opened_at,
+                AssignmentRow.confirmed,
+                kept.exists().label("kept"),
+            )
+            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
+            .where(AssignmentRow.endpoint == endpoint, AssignmentRow.external_id.in_(ids))
+        )
+        stored = defaultdict(list)
+        for line in lines:
+            stored[line.external_id].append(line)
+        for one in batch:
+            there, said = stored[one.submission.external_id], one.submission
+            mine = next((line for line in there if line.worker == said.worker), None)
+            if (
+                mine is None
+                or not (mine.kept and mine.confirmed)
+                or mine.row_id is None
+                or (mine.state, mine.submitted_at, mine.auto_approval_at)
+                != (said.state, said.submitted_at, said.auto_approval_at)
+                or (mine.opened_at is None and said.accepted_at is not None)
+                or any(line is not mine and (line.state != "superseded" or line.holds_row) for line in there)
+            ):
+                yield one
+
+
+class _Known(NamedTuple):
+    """What the database has for a batch of submissions, read together; and what is to be added together."""
+
+    workers: dict[str, int]
+    """The platform's id of a worker → ours."""
+    assignments: dict[str, list[AssignmentRow]]
+    """By the platform's id."""
+    answers: dict[tuple[int, str], Mapping[str, str]]
+    """(assignment, source) → fields."""
+    hits: dict[int, HitRow]
+    rows: dict[int, str]
+    """Row → the hash of what it shows."""
+    named: dict[str, list[int]]
+    """Hash → the rows of the study that show this, in their order."""
+    places: dict[int, list[_Place]]
+    holders: dict[int, int]
+    """Row → the assignment that holds it here."""
+    answers_new: list[dict[str, object]]
+    responses_new: list[dict[str, object]]
+
+
+class _Place(NamedTuple):
+    place: int
+    passage_id: int
+    shown_hash: str
+
+
+def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) -> _Known:
+    endpoint = at.endpoint
+    people = select(WorkerIdentityRow.external_id, WorkerIdentityRow.worker_id).where(
+        WorkerIdentityRow.endpoint == endpoint,
+        WorkerIdentityRow.external_id.in_({one.submission.worker for one in batch}),
+    )
+    assignments: dict[str, list[AssignmentRow]] = defaultdict(list)
+    for row in session.scalars(
+        select(AssignmentRow)
+        .where(
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.external_id.in_({one.submission.external_id for one in batch}),
+        )
+        .order_by(AssignmentRow.id)
+    ):
+        assignments[row.external_id].append(row)
+    work = [row for rows in assignments.values() for row in rows]
+    answers = session.execute(
+        select(AnswerRow.assignment_id, AnswerRow.source, AnswerRow.fields).where(
+            AnswerRow.assignment_id.in_([row.id for row in work])
+        )
+    )
+    hits = session.scalars(select(HitRow).where(HitRow.id.in_({one.hit_id for one in batch}))).all()
+    forms = {_answers_of(one.submission).form for one in batch} - {""}
+    given = {row.row_id for row in work} | {hit.row_id for hit in hits}
+    found = session.execute(
+        select(RowRow.id, RowRow.shown_hash, RowRow.study_id)
+        .where((RowRow.study_id == at.id) & RowRow.shown_hash.in_(forms) | RowRow.id.in_(given - {None}))
+        .order_by(RowRow.ordinal)
+    ).all()
+    rows = {line.id: line.shown_hash for line in found}
+    named: dict[str, list[int]] = defaultdict(list)
+    for line in found:
+        if line.study_id == at.id:
+            named[line.shown_hash].append(line.id)
+    places: dict[int, list[_Place]] = defaultdict(list)
+    for shown in session.execute(
+        select(RowPassageRow.row_id, RowPassageRow.place, RowPassageRow.passage_id, PassageRow.shown_hash)
+        .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+        .where(RowPassageRow.row_id.in_(rows))
+        .order_by(RowPassageRow.row_id, RowPassageRow.place)
+    ):
+        places[shown.row_id].append(_Place(shown.place, shown.passage_id, shown.shown_hash))
+    holders = session.execute(
+        select(AssignmentRow.row_id, AssignmentRow.id).where(
+            AssignmentRow.endpoint == endpoint, AssignmentRow.row_id.in_(rows), AssignmentRow.holds_row
+        )
+    )
+    return _Known(
+        workers=dict(session.execute(people).all()),
+        assignments=assignments,
+        answers={(line.assignment_id, line.source): line.fields for line in answers},
+        hits={hit.id: hit for hit in hits},
+        rows=rows,
+        named=named,
+        places=places,
+        holders={line.row_id: line.id for line in holders},
+        answers_new=[],
+        responses_new=[],
+    )
+
+
+def _answers_of(submission: Submission) -> Answers:
+    return read_answers({} if submission.unreadable else submission.fields)
+
+
+def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -> str:
+    """Store one submission. Says whether it was new, rebuilt from the platform's answers alone, a stray, or
+    known."""
+    submission, hit = one.submission, known.hits[one.hit_id]
+    worker_id = known.workers.get(submission.worker)
+    if worker_id is None:
+        worker_id = worker_row(session, at.endpoint, submission.worker).id
+        known.workers[submission.worker] = worker_id
+    there = known.assignments.setdefault(submission.external_id, [])
+    assignment = next((row for row in there if row.worker_id == worker_id), None)
+    answers = _answers_of(submission)
+    found = _row_of(hit, assignment, answers.form, known)
+    _supersede(session, [row for row in there if row.worker_id != worker_id], known)
+    if assignment is None:
+        assignment = AssignmentRow(
+            study_id=at.id,
+            hit_id=hit.id,
+            endpoint=at.endpoint,
+            external_id=submission.external_id,
+            worker_id=worker_id,
+            holds_row=False,
+            state="submitted",
+        )
+        session.add(assignment)
+        session.flush()
+        there.append(assignment)
+    assignment.confirmed = True
+    is_kept = (assignment.id, "platform") in known.answers
+    if not is_kept:
+        if assignment.state == TAKEN_IN:  # the platform has it again: its answers count, not ours alone
+            session.execute(delete(ResponseRow).where(ResponseRow.assignment_id == assignment.id))
+        fields = dict(submission.fields)
+        known.answers[assignment.id, "platform"] = fields
+        known.answers_new.append({"assignment_id": assignment.id, "source": "platform", "fields": fields})
+    verdict = "known"
+    if found.row_id is None:
+        assignment.excluded = submission.unreadable or NO_FORM
+        verdict = "stray"
+    elif not is_kept or assignment.row_id is None:
+        doubts = [doubt for doubt in (submission.unreadable, found.doubt) if doubt]
+        _settle_row(session, assignment, found.row_id, known)
+        seen = _store_responses(assignment, found.row_id, answers, doubts, known)
+        verdict = "new" if seen or hit.row_id is not None else "rebuilt"
+    if assignment.reviewed_at is None or assignment.reviewed_at < one.asked_at:
+        _follow(session, at, assignment, submission)
+    return verdict
+
+
+class _Found(NamedTuple):
+    row_id: int | None
+    doubt: str = ""
+
+
+def _row_of(hit: HitRow, assignment: AssignmentRow | None, form: str, known: _Known) -> _Found:
+    """Which row was answered: the row of a static HIT, otherwise the form that the answers name, otherwise
+    the row that was handed out."""
+    given = hit.row_id
+    if given is None and assignment is not None:
+        given = assignment.row_id
+    if not form or (given is not None and known.rows[given] == form):
+        return _Found(given)
+    named = known.named.get(form, [])
+    if given is not None and (hit.row_id is not None or not named):
+        return _Found(given, "the answers name another form than the one that was shown")
+    if not named:
+        return _Found(None)
+    free = [row_id for row_id in named if row_id not in known.holders]
+    return _Found(
+        (free or named)[0],
+        "" if given is None else "the answers are to another row than the one handed out last",
+    )
+
+
+def _settle_row(session: Session, assignment: AssignmentRow, row_id: int, known: _Known) -> None:
+    """Let the assignment hold the row that it answered, unless another one does."""
+    if assignment.row_id != row_id:
+        _free(assignment, known)
+        assignment.row_id = row_id
+    if not assignment.holds_row:
+        session.flush()
+        assignment.holds_row = row_id not in known.holders
+        known.holders.setdefault(row_id, assignment.id)
+        session.flush()
+
+
+def _free(assignment: AssignmentRow, known: _Known) -> None:
+    """Take the assignment's row from it."""
+    assignment.holds_row = False
+    if assignment.row_id is not None and known.holders.get(assignment.row_id) == assignment.id:
+        del known.holders[assignment.row_id]
+
+
+def _supersede(session: Session, others: Collection[AssignmentRow], known: _Known) -> None:
+    """The platform's worker counts: an earlier claim under the same assignment id was returned."""
+    for other in others:
+        _free(other, known)
+        other.state = "superseded"
+    if others:
+        session.flush()
+
+
+def _store_responses(
+    assignment: AssignmentRow, row_id: int, answers: Answers, doubts: list[str], known: _Known
+) -> bool:
+    """Store the platform's choices with our server's timing, and how the two differ. Says whether our server
+    saw any answers."""
+    server = known.answers.get((assignment.id, "server"))
+    ours = {choice.place: choice for choice in read_answers(server).choices} if server is not None else {}
+    theirs = {choice.place: choice for choice in answers.choices}
+    differences = list(doubts)
+    for place in known.places[row_id]:
+        choice, copy = theirs.get(place.place), ours.get(place.place)
+        if server is not None and (choice.choice if choice else None) != (copy.choice if copy else None):
+            differences.append(
+                f"passage {place.place}: platform {choice.choice if choice else 'none'}, our server"
+                f" {copy.choice if copy else 'none'}"
+            )
+        if choice is None:
+            continue
+        known.responses_new.append(
+            {
+                "assignment_id": assignment.id,
+                "passage_id": place.passage_id,
+                "place": place.place,
+                "choice": choice.choice,
+                "seconds": copy.seconds if copy is not None and copy.seconds is not None else choice.seconds,
+                "shown_hash": place.shown_hash,
+                "source": "both" if copy is not None else "platform",
+            }
+        )
+    assignment.differences = "; ".join(differences)
+    assignment.consent_version = assignment.consent_version or answers.consent
+    return server is not None
+
+
+def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, submission: Submission) -> None:
+    """Let our state follow the platform's: work is approved here only if it is approved there."""
+    assignment.state = submission.state
+    assignment.submitted_at = submission.submitted_at
+    assignment.opened_at = assignment.opened_at or submission.accepted_at
+    assignment.auto_approval_at = submission.auto_approval_at
+    if submission.state == "approved":
+        reward_paid(session, at, assignment, submission.approved_at)
+    elif submission.state == "rejected":
+        rejection_done(session, assignment)
