@@ -26,6 +26,7 @@ from humaneval.crowd.outbox import hold_study, token_for
 from humaneval.crowd.participants import refuse_unknown_studies
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.review import lost_assignments
+from humaneval.crowd.signatures import new_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import MANY_ASSIGNMENTS

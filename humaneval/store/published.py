@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -90,14 +91,20 @@ def _published(
     given = {**columns, "worker": _each(names.worker, columns["worker"])}
     if ids:
         return given
-    for name, rename in (("assignment", names.assignment), ("hit", names.hit)):
+    for name, renamed in (("assignment", names.assignment), ("hit", names.hit)):
         if name in columns:
-            places = list(zip(columns["endpoint"], columns[name], strict=True))
-            given[name] = _each(lambda place, rename=rename: rename(*place) if place[1] else place[1], places)
+            given[name] = _each(
+                partial(_given, renamed), zip(columns["endpoint"], columns[name], strict=True)
+            )
     for name in ("shown_at", "submitted_at"):
         if name in columns:
             given[name] = _each(to_the_second, columns[name])
     return given
+
+
+def _given(renamed: Callable[[str, str], str], place: tuple[str, str | None]) -> str | None:
+    endpoint, external_id = place
+    return renamed(endpoint, external_id) if external_id else external_id
 
 
 def _each(change: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
