@@ -67,6 +67,7 @@ GROUND = {
     "settings",
     "resources",
     "progress",
+    "serving",
     "csv_file",
     "csv_text",
     "encodings",
