@@ -16,7 +16,7 @@ from humaneval.crowd.outbox import AS_SQL
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing, refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import ASKED_FOR, batches, reading, writing
+from humaneval.store.engine import ASKED_FOR, in_turns, reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
 from humaneval.text import command
@@ -73,7 +73,7 @@ def take_down(at: StudyAtPlatform, hits: Sequence[UpHit]) -> list[str]:
 def _each(
     at: StudyAtPlatform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
 ) -> list[str]:
-    for batch in batches(hits, ASKED_FOR):
+    for batch in in_turns(hits, ASKED_FOR):
         with writing(at.engine) as session:
             these = update(HitRow).where(HitRow.id.in_([hit.id for hit in batch]))
             session.execute(these.values(next_expires_at=until), execution_options=AS_SQL)

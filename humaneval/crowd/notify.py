@@ -18,7 +18,7 @@ from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError
-from humaneval.store.engine import batches, writing
+from humaneval.store.engine import in_turns, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, WorkerRow
 
 NOTIFY = "notify"
@@ -78,7 +78,7 @@ def notify_workers(
         named = [find_worker(session, at.endpoint, who) for who in workers]
         ids = list(dict.fromkeys(named or _decided(session, at)))
     letters = _Letters([], [], 0)
-    for batch in batches(ids, TOGETHER):
+    for batch in in_turns(ids, TOGETHER):
         with writing(at.engine) as session:
             hold_study(session, at.id)
             letters = letters.and_these(_intended(session, at, batch, subject, text, again))

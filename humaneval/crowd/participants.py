@@ -30,7 +30,7 @@ from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import batches, reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.study.stored import Study
 from humaneval.study.words import words_of
@@ -153,7 +153,7 @@ def intend_exclusions(study: Study, endpoint: str) -> None:
         done = session.scalars(work.order_by(AssignmentRow.worker_id)).all()
         last = _last_turns(session, study, endpoint)
     missing = [one for one in done if one not in last or last[one].operation != EXCLUDE.on]
-    for batch in batches(missing, TOGETHER):
+    for batch in in_turns(missing, TOGETHER):
         with writing(study.engine) as session:
             hold_study(session, study.id)
             for worker_id in batch:

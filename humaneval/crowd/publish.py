@@ -24,7 +24,7 @@ from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
-from humaneval.store.engine import batches, reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 
 ZERO = Decimal("0.00")
@@ -95,7 +95,7 @@ def _make(
     planned = {id: figures(at.platform.terms(offer)) for id, offer in offers.items()}
     with reading(at.engine) as session:
         hits = {intent.id: hit_of(session, intent).id for intent in intents}
-    for part in batches(intents, TOGETHER):
+    for part in in_turns(intents, TOGETHER):
         with writing(at.engine) as session:
             for intent in part:
                 row = session.get_one(OutboxRow, intent.id)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
-from humaneval.store.engine import batches, reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.published import names_of
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
 from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
@@ -108,7 +108,7 @@ def decide_exclusions(study: Study, endpoint: str) -> None:
     """
     with reading(study.engine) as session:
         decided = _decided(session, study, endpoint)
-    for batch in batches(decided, RECORDED):
+    for batch in in_turns(decided, RECORDED):
         with writing(study.engine) as session:
             hold_study(session, study.id)
             session.execute(_EXCLUDED, batch, execution_options=AS_SQL)

@@ -20,7 +20,7 @@ from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.review import NO_FORM
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.store.engine import ASKED_FOR, batches, reading, writing
+from humaneval.store.engine import ASKED_FOR, batches, in_turns, reading, writing
 from humaneval.store.tables import (
     TAKEN_IN,
     AnswerRow,
@@ -47,7 +47,7 @@ def store_submissions(at: StudyAtPlatform, arrived: Sequence[Arrived]) -> Counte
     counts: Counter[str] = Counter()
     with reading(at.engine) as session:
         changing = list(_changing(session, at.endpoint, arrived))
-    for batch in batches(changing, TOGETHER):
+    for batch in in_turns(changing, TOGETHER):
         with writing(at.engine) as session:
             hold_study(session, at.id)
             known = _known(session, at, batch)
@@ -76,7 +76,7 @@ def let_go(at: StudyAtPlatform, hits: Mapping[int, datetime]) -> None:
             for row in session.execute(late)
             if row.hit_id in hits and row.lease_until is not None and row.lease_until < hits[row.hit_id]
         }
-    for batch in batches(sorted(gone), TOGETHER):
+    for batch in in_turns(sorted(gone), TOGETHER):
         with writing(at.engine) as session:
             hold_study(session, at.id)
             for hit_id in batch:

@@ -13,7 +13,7 @@ from humaneval.crowd.as_planned import accept, look
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.store.engine import batches, reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import TAKEN_IN, AnswerRow, AssignmentRow, ResponseRow, RowPassageRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
@@ -36,7 +36,7 @@ def take_in(at: StudyAtPlatform, hits: Collection[int]) -> int:
     with reading(at.engine) as session:
         waiting = session.scalars(held.with_only_columns(AssignmentRow.id).order_by(AssignmentRow.id)).all()
     taken = 0
-    for batch in batches(waiting, TOGETHER):
+    for batch in in_turns(waiting, TOGETHER):
         with writing(at.engine) as session:
             hold_study(session, at.id)
             work = session.scalars(held.where(AssignmentRow.id.in_(batch)).order_by(AssignmentRow.id)).all()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from sqlalchemy import Engine, delete, select
 from sqlalchemy.orm import Session
 
 from humaneval.errors import UsageError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import PAUSE, reading, writing
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StudyRow
 
 TOGETHER = 2_000
@@ -37,6 +39,7 @@ def forget(engine: Engine, name: str) -> int:
                 session.execute(delete(RunRow).where(RunRow.generator_id == generator_id))
                 session.execute(delete(GeneratorRow).where(GeneratorRow.id == generator_id))
                 return deleted
+        time.sleep(PAUSE)
 
 
 def _refuse_shown(session: Session, generator_id: int, name: str) -> None:

@@ -29,6 +29,8 @@ from humaneval.text import command
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
+PAUSE = 0.05
+"""The longest pause, in seconds, between two transactions of a verb that writes many."""
 ASKED_FOR = 500
 """How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
 
@@ -152,6 +154,18 @@ def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
     rest = iter(values)
     while batch := list(islice(rest, size)):
         yield batch
+
+
+def in_turns(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """As `batches`, with a pause after each that is as long as its work was, up to `PAUSE`.
+
+    SQLite has no queue: who waits asks again ten times a second or more often. Without pauses, a verb that
+    writes one batch after the other would be the first again each time.
+    """
+    for batch in batches(values, size):
+        began = time.monotonic()
+        yield batch
+        time.sleep(min(PAUSE, time.monotonic() - began))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.domain import Story
 from humaneval.errors import InputError
-from humaneval.store.engine import ASKED_FOR, batches, reading, writing_alone
+from humaneval.store.engine import ASKED_FOR, batches, in_turns, reading, writing_alone
 from humaneval.store.tables import METADATA, SENTENCE_COLUMNS, StoryRow
 from humaneval.text import command
 
@@ -71,7 +71,7 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
             compared = _compared(session, batch)
             for place, number in enumerate((len(compared.new), compared.known, compared.other_split)):
                 found[place] += number
-    for batch in batches(given, TOGETHER) if found[0] else ():
+    for batch in in_turns(given, TOGETHER) if found[0] else ():
         with writing_alone(engine, "some of these stories") as session:
             new = [story for part in batches(batch, ASKED_FOR) for story in _compared(session, part).new]
             if new:
