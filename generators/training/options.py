@@ -134,6 +134,14 @@ _OPTIONS = (
         help="Minutes of training at most, those of resumed runs included.  [default for bert: 10]",
     ),
     _option("--steps", type=click.IntRange(min=1), help="Steps of training at most."),
+    _option(
+        "--plan",
+        "only_plan",
+        is_flag=True,
+        kinds=EVALUATED,
+        help="Do not train: measure for some seconds, and say how many steps, tokens and passes the budget"
+        " gives here.",
+    ),
     _option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step.  [default for bert: 32]"),
     _option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed."),
     _option("--device", **DEVICE),
@@ -227,7 +235,7 @@ _OPTIONS = (
         kinds=WITH_CONTEXT,
         help="two-means: of the answers plus of the text around them, as in the paper; one-mean: of all;"
         " answers=W: of all, an answer's token counting W times; answers: of these alone.  [default:"
-        " two-means]",
+        " two-means; with the preset small: one-mean]",
     ),
     _option(
         "--plain-rows",
