@@ -233,9 +233,9 @@ _OPTIONS = (
         "--loss",
         metavar="LOSS",
         kinds=WITH_CONTEXT,
-        help="two-means: of the answers plus of the text around them, as in the paper; one-mean: of all;"
-        " answers=W: of all, an answer's token counting W times; answers: of these alone.  [default:"
-        " two-means; with the preset small: one-mean]",
+        help="With two-means, as in the paper, answers and the text around them have a mean each. With"
+        " one-mean they share one. With answers=W, an answer's token counts W times in it. With answers, the"
+        " text around them does not count.  [default: two-means; one-mean with the preset small]",
     ),
     _option(
         "--plain-rows",
