@@ -65,6 +65,23 @@ def train(
     those of `Run.go`. Raises InputError if the state is another run's, the disk is full or the loss is no
     longer a number: what was saved before is still whole.
     """
+    run = new_run(folder, plan, model, tokenizer, corpus, validation, mask=mask, name=name, origin=origin)
+    return run.go(keep=keep, better=better, report=report)
+
+
+def new_run(
+    folder: Path,
+    plan: Plan,
+    model: PreTrainedModel,
+    tokenizer: Tokenizer,
+    corpus: MaskedCorpus,
+    validation: MaskedCorpus,
+    *,
+    mask: str = "hierarchical",
+    name: str = "stories",
+    origin: dict[str, Any] | None = None,
+) -> Run[Prepared]:
+    """The run that `train` does; one that goes on, if `folder` has its state."""
     words = {"from": "scratch", **(origin or {})}
     card = Card(
         plan.strategy,
@@ -75,9 +92,8 @@ def train(
         mask=mask,
         corpus=name,
     )
-    run = _CausalRun(folder, plan, model, tokenizer, corpus, validation, card)
     model.train()
-    return run.go(keep=keep, better=better, report=report)
+    return _CausalRun(folder, plan, model, tokenizer, corpus, validation, card)
 
 
 def _data(corpus: MaskedCorpus, validation: MaskedCorpus) -> dict[str, Any]:
@@ -184,10 +200,14 @@ class _CausalRun(Run[Prepared]):
         update(self.model, self.optimizer, self.plan)
         return Step(total, batch.tokens)
 
-    def evaluate(self) -> Evaluation:
-        batches = evaluation_batches(
-            self.validation, self.plan.strategy, size=self.plan.batch, limit=self.plan.evaluation_examples
-        )
+    @property
+    def held_out(self) -> int:
+        return -(-min(self.plan.evaluation_examples, self.validation.examples) // self.plan.batch)
+
+    def evaluate(self, most: int | None = None) -> Evaluation:
+        size, limit = self.plan.batch, self.plan.evaluation_examples
+        limit = limit if most is None else min(limit, most * size)
+        batches = evaluation_batches(self.validation, self.plan.strategy, size=size, limit=limit)
         found = perplexities(self.model, self.processes.shared(batches), autocast=self.bf16)
         context = found.context if math.isfinite(found.context) else None
         return Evaluation(found.masked, found.with_ends, context)

@@ -134,6 +134,14 @@ _OPTIONS = (
         help="Minutes of training at most, those of resumed runs included.  [default for bert: 10]",
     ),
     _option("--steps", type=click.IntRange(min=1), help="Steps of training at most."),
+    _option(
+        "--plan",
+        "only_plan",
+        is_flag=True,
+        kinds=EVALUATED,
+        help="Do not train: measure for some seconds, and say how many steps, tokens and passes the budget"
+        " gives here.",
+    ),
     _option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step.  [default for bert: 32]"),
     _option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed."),
     _option("--device", **DEVICE),
@@ -225,9 +233,9 @@ _OPTIONS = (
         "--loss",
         metavar="LOSS",
         kinds=WITH_CONTEXT,
-        help="two-means: of the answers plus of the text around them, as in the paper; one-mean: of all;"
-        " answers=W: of all, an answer's token counting W times; answers: of these alone.  [default:"
-        " two-means]",
+        help="With two-means, as in the paper, answers and the text around them have a mean each. With"
+        " one-mean they share one. With answers=W, an answer's token counts W times in it. With answers, the"
+        " text around them does not count.  [default: two-means; one-mean with the preset small]",
     ),
     _option(
         "--plain-rows",

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from generators.training.log import Report, append_log, cut_log
@@ -67,6 +68,18 @@ class Evaluation(NamedTuple):
     with_ends: float
     context: float | None = None
     """Of the text around the blanks, if the format trains on it."""
+
+
+class Speed(NamedTuple):
+    """What a run takes on this machine, in seconds."""
+
+    start: float
+    """What the first step takes more than the others."""
+    step: float
+    evaluation: float
+    """An evaluation, and saving after it."""
+    tokens: float
+    """Tokens of a step."""
 
 
 class Run(ABC, Generic[B]):
@@ -125,9 +138,14 @@ class Run(ABC, Generic[B]):
     def step(self, batch: B) -> Step:
         """Train on one batch; the random numbers are seeded."""
 
+    @property
     @abstractmethod
-    def evaluate(self) -> Evaluation:
-        """Score the model as it is on the validation examples."""
+    def held_out(self) -> int:
+        """The number of batches of an evaluation."""
+
+    @abstractmethod
+    def evaluate(self, most: int | None = None) -> Evaluation:
+        """Score the model as it is on the validation examples, or on `most` batches of them."""
 
     @abstractmethod
     def save(self, found: Evaluation, outcome: dict[str, Any]) -> None:
@@ -171,6 +189,41 @@ class Run(ABC, Generic[B]):
                 report(self._line(float(loss)))
         self.processes.wait()
         return progress
+
+    def measure(self, seconds: float) -> Speed:
+        """Train for about so many seconds, evaluate and save. What the folder holds stays as it is, but the
+        run cannot go on afterwards."""
+        batches, progress = self.batches(), self.progress
+        before = self._now()
+        self._step(next(batches))
+        warm, step, tokens = self._now(), progress.step, progress.tokens
+        while progress.step == step or progress.seconds - warm < seconds:
+            self._step(next(batches))
+        trained, steps = self._now(), progress.step - step
+        each = (trained - warm) / steps
+        # An evaluation goes forwards only: about a third of a step.
+        fitting = max(int(seconds / 2 / (each / 3)), self.processes.count)
+        most = min(fitting, self.held_out)
+        found = self.evaluate(most)
+        evaluated = self._now()
+        with TemporaryDirectory(dir=self.folder) as room:
+            self.folder = Path(room)
+            if self.processes.first:
+                self.save(found, {})
+                save_state(self.folder, self._trained, self.optimizer, progress, self._fingerprint)
+            self.processes.wait()
+        return Speed(
+            start=max(0.0, warm - before - each),
+            step=each,
+            evaluation=(evaluated - trained) * self.held_out / most + self._now() - evaluated,
+            tokens=(progress.tokens - tokens) / steps,
+        )
+
+    def _now(self) -> float:
+        """The seconds of the run, once the device has done its steps."""
+        float(self._losses)
+        self._look_at_the_clock()
+        return self.progress.seconds
 
     def _step(self, batch: B) -> Any:
         """One step; its loss."""

@@ -106,12 +106,14 @@ def train(
     Raises InputError if the folder has another run's state, the disk is full or the loss is no longer a
     number: what was saved before is still whole.
     """
-    return _SelfAttentionRun(folder, architecture, plan, vocabulary, corpus, validation, device).go(
+    return SelfAttentionRun(folder, architecture, plan, vocabulary, corpus, validation, device).go(
         report=report
     )
 
 
-class _SelfAttentionRun(Run[Batch]):
+class SelfAttentionRun(Run[Batch]):
+    """A run of SA."""
+
     slower = "Train with a lower --lr-scale."
     tells_steps = True
 
@@ -170,8 +172,12 @@ class _SelfAttentionRun(Run[Batch]):
         self.optimizer.step()
         return Step(float(loss.detach()), len(answers.target))
 
-    def evaluate(self) -> Evaluation:
-        found = perplexity(self.model, self.held)
+    @property
+    def held_out(self) -> int:
+        return len(self.held)
+
+    def evaluate(self, most: int | None = None) -> Evaluation:
+        found = perplexity(self.model, self.held[:most])
         return Evaluation(found.masked, found.with_ends)
 
     def save(self, found: Evaluation, outcome: dict[str, Any]) -> None:

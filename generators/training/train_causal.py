@@ -19,10 +19,12 @@ from generators.checkpoints.sequences import SpecialIds
 from generators.masks.named import load_mask
 from generators.masks.spans import MaskFunction
 from generators.training.causal_model import new_model, set_dropout
-from generators.training.causal_run import train
+from generators.training.causal_run import new_run
 from generators.training.corpus import Split, Texts, train_tokenizer
 from generators.training.examples import CHUNK, MaskedCorpus, kept_corpus, mask_corpus, nothing_left
+from generators.training.forecast import say_forecast
 from generators.training.log import readable
+from generators.training.loss import Mean
 from generators.training.plan import PRESETS, Architecture, Plan
 from generators.training.showing import outcome, plot, training_bar
 from generators.training.sources import corpus_named, split_named
@@ -62,20 +64,29 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
     )
     if first:
         _say(strategy, split, training, base, device)
+        if plan.loss == Mean.ANSWERS and given["from_scratch"]:
+            click.echo(
+                "--loss answers teaches a model from scratch the language by its few answers alone: with"
+                " one-mean it learns far more in the same time",
+                err=True,
+            )
     out = given["out"]
+    run = new_run(
+        out,
+        plan,
+        base.model,
+        base.tokenizer,
+        training,
+        validation,
+        mask=mask.name,
+        name=corpus,
+        origin=base.origin,
+    )
+    if given["only_plan"]:
+        say_forecast(strategy, run, plan.batch, training.documents, as_json=given["as_json"], shown=first)
+        return
     with training_bar(strategy, shown=first) as show:
-        progress = train(
-            out,
-            plan,
-            base.model,
-            base.tokenizer,
-            training,
-            validation,
-            mask=mask.name,
-            name=corpus,
-            origin=base.origin,
-            report=show,
-        )
+        progress = run.go(report=show)
     if not first:
         return
     plot(out)

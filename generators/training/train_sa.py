@@ -12,10 +12,11 @@ import click
 from generators.self_attention.architecture import Architecture
 from generators.self_attention.vocabulary import Vocabulary
 from generators.training.corpus import Texts
+from generators.training.forecast import say_forecast
 from generators.training.log import readable
 from generators.training.sa_corpus import Corpus, learn_vocabulary, read_corpus, sentences_of
 from generators.training.sa_plan import PASSES, PRESETS, Plan
-from generators.training.sa_run import train
+from generators.training.sa_run import SelfAttentionRun
 from generators.training.showing import outcome, plot, training_bar
 from generators.training.sources import corpus_named, split_named
 from generators.training.state import held
@@ -44,10 +45,12 @@ def _run(given: dict[str, Any], device: str) -> None:
         err=True,
     )
     out = given["out"]
+    run = SelfAttentionRun(out, architecture, plan, vocabulary, training, validation, device)
+    if given["only_plan"]:
+        say_forecast("sa", run, plan.batch, len(training), as_json=given["as_json"])
+        return
     with training_bar("sa") as show:
-        progress = train(
-            out, architecture, plan, vocabulary, training, validation, device=device, report=show
-        )
+        progress = run.go(report=show)
     plot(out)
     if given["as_json"]:
         left_out = {**split.training.left_out, **training.left_out}

@@ -76,6 +76,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
     same_state(whole, killed)
     assert (whole / "model.safetensors").read_bytes() == (killed / "model.safetensors").read_bytes()
     assert load(whole).card.training["step"] == load(killed).card.training["step"]
+    assert load(whole).card.training["plan"]["loss"] == "one-mean", "the preset's"
     assert [line["step"] for line in read_log(killed)] == [*range(4, 49, 4)]
 
 
@@ -92,6 +93,10 @@ def test_two_processes_share_a_run_and_have_the_losses_of_one(command: Command, 
         "0",
         "--micro-batch",
         "3",
+        "--loss",
+        "answers=2",
+        "--plain-rows",
+        "0.4",
         "--out",
     ]
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "humaneval"]
@@ -110,5 +115,8 @@ def test_two_processes_share_a_run_and_have_the_losses_of_one(command: Command, 
         assert [line[name] for line in two] == pytest.approx([line[name] for line in one], rel=1e-5)
     assert [line["tokens"] for line in two] == [line["tokens"] for line in one]
     assert (tmp_path / "two" / STATE_TENSORS).exists()
-    assert load(tmp_path / "two").card.kind == "ilm"
+    card = load(tmp_path / "two").card
+    assert card.kind == "ilm"
+    assert card.training["plan"]["loss"] == "answers=2"
+    assert card.training["plan"]["plain_rows"] == 0.4
     assert run.stdout.count("steps") == 1

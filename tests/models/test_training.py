@@ -67,16 +67,20 @@ def test_a_small_model_learns_a_few_stories_by_heart(
     assert not (tmp_path / STATE_TENSORS).exists()
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("strategy", "recipe"),
+    [*((one, {}) for one in STRATEGIES), ("ilm", {"loss": "answers=2", "plain_rows": 0.5})],
+)
 def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(
-    strategy: str, train_small: Trained, tmp_path: Path
+    strategy: str, recipe: dict[str, Any], train_small: Trained, tmp_path: Path
 ) -> None:
     """With dropout, and resumed twice."""
-    settings = {"dropout": 0.1, "attention_dropout": 0.1, "warm_up": 15}
+    settings = {"dropout": 0.1, "attention_dropout": 0.1, "warm_up": 15, **recipe}
     train_small(tmp_path / "whole", strategy, steps=20, **settings)
     for steps in (5, 10, 20):
         progress = train_small(tmp_path / "parts", strategy, steps=steps, **settings)
     assert progress.step == 20
+    assert load(tmp_path / "parts").card.training["plan"].items() >= recipe.items()
     same_state(tmp_path / "whole", tmp_path / "parts")
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
