@@ -158,6 +158,15 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     if refused is not None:
         return refused
     _release(connection, engine, claims, visit)
+    opened = _taken_up(connection, claims, visit)
+    if opened.outcome is not Outcome.FORM and release_expired(connection, hit, visit.now):
+        opened = _taken_up(connection, claims, visit)
+    return opened
+
+
+def _taken_up(connection: Connection, claims: Claims, visit: Visit) -> Opened:
+    """Give this worker a free row, if there is one and a place at the HIT."""
+    hit = claims.hit
     # A platform that signs counts its places itself.
     beyond = bool(hit.audience or not visit.confirmed) and taken(connection, hit) >= hit.assignments
     if beyond and hit.audience:

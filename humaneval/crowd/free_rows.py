@@ -74,9 +74,10 @@ def row_is_free(session: Session | Connection, endpoint: str, row_id: int) -> bo
     return session.execute(_IS_HELD, {"at": endpoint, "row": row_id}).first() is None
 
 
-def release_expired(connection: Connection, hit: FoundHit, now: datetime) -> None:
-    """Release the study's rows whose lease ran out."""
-    connection.execute(_EXPIRED, {"study": hit.study_id, "at": hit.endpoint, "now": now})
+def release_expired(connection: Connection, hit: FoundHit, now: datetime) -> bool:
+    """Release the study's rows whose lease ran out. Says whether there were any."""
+    given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
+    return connection.execute(_EXPIRED, given).rowcount > 0
 
 
 def free_row(

@@ -101,7 +101,7 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
 
     Raises UsageError if there is none, and PlatformError if it is not submitted yet.
     """
-    external_id = _named(session, at, external_id)
+    given, external_id = external_id, platform_id(session, at, external_id)
     found = session.scalars(
         select(AssignmentRow)
         .where(
@@ -120,19 +120,18 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
         )
         if elsewhere is not None:
             raise UsageError(
-                f"assignment {external_id} is at {elsewhere}, not at {at.endpoint}",
+                f"assignment {given} is at {elsewhere}, not at {at.endpoint}",
                 f"Use --to {elsewhere}.",
             )
         raise UsageError(
-            f"the study has no assignment {external_id!r} at {at.endpoint}",
+            f"the study has no assignment {given!r} at {at.endpoint}",
             f"`{command('review', at.name, '--to', at.endpoint)}` lists them;"
             f" `{command('collect', at.name, '--to', at.endpoint)}` fetches new ones.",
         )
     lost = GONE in figures_there(session, found.hit_id)
     if found.state == TAKEN_IN or (lost and found.state in ("opened", "answered")):
         raise PlatformError(
-            f"{at.endpoint} no longer has assignment {external_id}: nothing can be decided or paid for it"
-            " there",
+            f"{at.endpoint} no longer has assignment {given}: nothing can be decided or paid for it there",
             settled(session, at, found)
             or (
                 "Its answers count all the same."
@@ -140,18 +139,18 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
                 else f"`{to_accept(at, lost=True)}` takes in what our server has of it."
             )
             + " Pay with a HIT of its own:"
-            f" `{command('compensate', at.name, external_id, '--to', at.endpoint, *PAYING)}`."
-            f" {pay_by_hand(at, external_id)}",
+            f" `{command('compensate', at.name, given, '--to', at.endpoint, *PAYING)}`."
+            f" {pay_by_hand(at, given)}",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(
-            f"assignment {external_id} is not submitted yet",
+            f"assignment {given} is not submitted yet",
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` when it is.",
         )
     return found
 
 
-def _named(session: Session, at: StudyAtPlatform, shown: str) -> str:
+def platform_id(session: Session, at: StudyAtPlatform, shown: str) -> str:
     """The platform's id of the assignment that is shown as `shown`; `shown` itself if none is."""
     if at.endpoint != "link":
         return shown

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import GONE, submitted
 from humaneval.crowd.adopt import orphans
 from humaneval.crowd.as_planned import figures_there
-from humaneval.crowd.ledger import pay_by_hand, settled
+from humaneval.crowd.ledger import pay_by_hand, platform_id, settled
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
@@ -36,7 +36,7 @@ def lost_work(
             f"assignment {assignment} was submitted{f', and {at.endpoint} no longer has it' * lost}",
             (settled(session, at, found) or pay_by_hand(at, assignment))
             if lost
-            else f"Pay it with: {to_pay(at, found)}",
+            else f"Pay it with: {to_pay(at, found, assignment)}",
         )
     open_still = not lost and found.lease_until is not None and found.lease_until > now()
     if found.state in ("opened", "answered", "superseded") and open_still:
@@ -48,12 +48,12 @@ def lost_work(
 
 
 def work_under(session: Session, at: StudyAtPlatform, assignment: str, worker: str) -> AssignmentRow:
-    """The one piece of work under a platform's id, whatever its state. UsageError without, or with
-    several."""
+    """The one piece of work under a platform's id, or the name that `review` shows of it, whatever its state.
+    UsageError without, or with several."""
     under_this_id = select(AssignmentRow).where(
         AssignmentRow.study_id == at.id,
         AssignmentRow.endpoint == at.endpoint,
-        AssignmentRow.external_id == assignment,
+        AssignmentRow.external_id == platform_id(session, at, assignment),
     )
     if worker:
         under_this_id = under_this_id.where(
@@ -75,12 +75,12 @@ def work_under(session: Session, at: StudyAtPlatform, assignment: str, worker: s
     return theirs[0]
 
 
-def to_pay(at: StudyAtPlatform, work: AssignmentRow) -> str:
-    """The command that pays submitted work, or pays more for it if it is paid."""
+def to_pay(at: StudyAtPlatform, work: AssignmentRow, shown: str) -> str:
+    """The command that pays submitted work, or pays more for it if it is paid; `shown` is its id."""
     if work.state == "approved":
-        return command("bonus", at.name, work.external_id, "--to", at.endpoint, *PAYING)
+        return command("bonus", at.name, shown, "--to", at.endpoint, *PAYING)
     undo = ["--undo-rejection"] * (work.state == "rejected")
-    return command("approve", at.name, work.external_id, "--to", at.endpoint, *undo)
+    return command("approve", at.name, shown, "--to", at.endpoint, *undo)
 
 
 def refuse_if_submitted(at: StudyAtPlatform, work: AssignmentRow) -> None:

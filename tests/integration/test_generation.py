@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, EntryPoints
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -311,14 +312,16 @@ def test_a_kind_of_another_package_is_listed_without_importing_it_and_built_when
     offered: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "their_package.py").write_text(
-        "def build(request):\n    return [(request.kind, request.seed, dict(request.options))]\n",
+        "from types import SimpleNamespace\n\n\ndef build(request):\n"
+        "    return [SimpleNamespace(name=request.kind, seed=request.seed, options=dict(request.options))]\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
     offered(theirs="their_package:build")
     assert [(kind.name, kind.target) for kind in kinds()] == [("theirs", "their_package:build")]
     assert "their_package" not in sys.modules
-    assert build(GeneratorRequest("theirs", seed=3, options={"a": "b"})) == [("theirs", 3, {"a": "b"})]
+    made = build(GeneratorRequest("theirs", seed=3, options={"a": "b"}))
+    assert made == [SimpleNamespace(name="theirs", seed=3, options={"a": "b"})]
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(

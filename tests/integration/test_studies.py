@@ -328,6 +328,7 @@ def test_the_consent_names_minutes_and_reward(sqlite_engine: Engine, filled: Cal
 def test_settings_are_parsed_once_for_each_stored_hash(
     sqlite_engine: Engine, filled: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("humaneval.study.stored._parsed", {})  # whatever other tests have parsed
     filled(sqlite_engine, Scripted("system"))
     create(sqlite_engine, design=three(seed=1), name="one")
     create(sqlite_engine, design=three(seed=2), name="two")

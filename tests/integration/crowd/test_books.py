@@ -22,7 +22,8 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
-from humaneval.market.tables.account import Entry
+from humaneval.market.journal import deposit
+from humaneval.market.tables.database import Mode, Transaction
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
@@ -257,7 +258,7 @@ def test_X40_what_nothing_explains_ends_with_exit_code_3_and_names_the_next_step
     assert verb("collect", "study").code == 0
     assert verb("status", "study", "--reconcile").code == 0
     with Session(market_engine) as session, session.begin():
-        session.add(Entry(kind="deposit", available=500, made_at=now()))
+        deposit(Transaction(session, now(), Mode.LOCAL), 500)
     told = verb("status", "study", "--reconcile", "--json")
     assert (told.code, told.document["books"]["local"]["left"]) == (3, "-5.00")
     assert "the balance rose by $5.00 that no study" in verb("status", "study", "--reconcile").out
@@ -269,6 +270,6 @@ def test_X40_in_a_sandbox_the_balance_says_nothing(
 ) -> None:
     put_up(sqlite_engine, design={"annotators": 4})
     with Session(market_engine) as session, session.begin():
-        session.add(Entry(kind="deposit", available=384, made_at=now()))
+        deposit(Transaction(session, now(), Mode.LOCAL), 384)
     now_ = books(sqlite_engine, platform)
     assert (now_.balance, now_.unexplained, now_.agree) == (now_.balance_before, None, True)

@@ -87,7 +87,7 @@ def test_C08_X06_rejected_work_is_left_out_of_scores_and_exports_and_said_so(
     scored, counted = verb("score", "study", "--json"), verb("score", "study", "--all", "--json")
     assert (scored.document["forms_set_aside"], counted.document["forms_set_aside"]) == (1, 0)
     assert counted.document["annotators"]["collected"] == 1 + scored.document["annotators"]["collected"]
-    assert "1 forms are left out: rejected" in verb("score", "study").out
+    assert "1 form is left out: rejected" in verb("score", "study").out
     exported = [
         verb("export", "study", "--out", "e.csv", *flags, "--json").document for flags in ([], ["--all"])
     ]

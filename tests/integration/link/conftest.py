@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
+from humaneval.crowd import claims
 from humaneval.crowd.endpoints import link
 from humaneval.crowd.link import Link
 from humaneval.settings import Settings
@@ -17,9 +19,11 @@ from tests.integration.link.people import LinkStudy
 
 
 @pytest.fixture
-def by_link(study_factory: Callable) -> Iterator[Callable[..., LinkStudy]]:
+def by_link(study_factory: Callable, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LinkStudy]]:
     """Makes a study of four rows in a database and serves its forms: `by_link(engine, design={…},
     link={…})`."""
+    # Tests end leases within the second in which a server does not look again.
+    monkeypatch.setattr(claims, "LOOK_EVERY", timedelta(0))
     with ExitStack() as stack:
         servers: dict[Engine, str] = {}
 
