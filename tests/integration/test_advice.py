@@ -53,7 +53,7 @@ NOT_WALKED = {
     "humaneval/crowd/compensate.py: notify x WORKER --to local --subject SUBJECT --text TEXT": (
         "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
     ),
-    "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version, which excludes an absent one",
+    "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version",
     "humaneval/running/demo.py: demo --quick": "a whole demo: tests/integration/running",
     "humaneval/settings.py: init": "a person corrects the file, or moves it away first",
     "humaneval/store/engine.py: config show": "a database that cannot be used: it names another one",
