@@ -59,7 +59,6 @@ NOT_WALKED = (
     "humaneval/store/engine.py: config show",
     "humaneval/store/migrate.py: db upgrade",
     "humaneval/store/migrate.py: market upgrade --database x",
-    "humaneval/store/migrate.py: stories import FILE",
     "humaneval/store/stories.py: stories import --bundled",
     "humaneval/stories/delimited.py: score --responses FILE",
     "humaneval/study/file.py: init",
