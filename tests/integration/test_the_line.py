@@ -85,19 +85,19 @@ def test_collecting_that_is_killed_goes_on_to_the_same_end(
     work_through(Crowd(20, Skills()), result.preview_urls[0], study_key(open_study(engine, "study")))
     whole, asked = platform.submissions, []
 
-    def dies_within_the_second_hit(external_id: str) -> Iterator[Submission]:
+    def dies_within_the_third_hit(external_id: str) -> Iterator[Submission]:
         asked.append(external_id)
         for number, submission in enumerate(whole(external_id)):
-            if len(asked) == 2 and number == 3:
+            if len(asked) == 3 and number == 1:
                 raise Killed
             yield submission
 
-    monkeypatch.setattr(platform, "submissions", dies_within_the_second_hit)
+    monkeypatch.setattr(platform, "submissions", dies_within_the_third_hit)
     with pytest.raises(Killed):
         collect_work(open_study_at(engine, "study", platform))
     monkeypatch.undo()
     collected = collect_work(open_study_at(engine, "study", platform))
-    assert (collected.submissions, collected.new, collected.responses) == (20, 11, 80)
+    assert (collected.submissions, collected.new, collected.responses) == (20, 2, 80)
     with reading(engine) as session:
         lines = response_lines(session, get_study(session, "study"))
     assert len({(line["assignment"], line["order"]) for line in lines}) == len(lines) == 80

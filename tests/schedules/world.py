@@ -52,9 +52,11 @@ from humaneval.market.workers import find_worker, sign_up
 from humaneval.settings import Settings
 from humaneval.simulated.browser import FoundForm, parse_page
 from humaneval.store.engine import open_engine, reading
+from humaneval.store.identity import Identity
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, ResponseRow
 from humaneval.store.types import now
 from humaneval.web.app import create_app
+from tests.fixtures import signed
 
 MARKET, FORMS = "http://market.test", "http://localhost:8730"
 STUDY, WORKERS = "study", 6
@@ -122,8 +124,9 @@ class World:
         """Everything is as it was at first; `seed` draws the faults."""
         for engine, name in zip((self.engine, self.books), FILES, strict=True):
             engine.dispose()
-            for old in self._folder.glob(f"{name}*"):
+            for old in self._folder.glob(f"{name}-*"):
                 old.unlink()
+            # Over the old one: a server takes a new file for a database that was replaced.
             shutil.copy(self._templates / name, self._folder / name)
         self.faults.replace(read_line(FAULTS), seed)
         self.ahead, self.dies_in, self.bonuses, self.undone = timedelta(), 0, set(), set()
@@ -299,8 +302,9 @@ class World:
         return "/form/" in question
 
     def _form(self, question: str, given: dict[str, str]) -> FoundForm | None:
-        key = question.partition("/form/")[2].partition("<")[0]
-        page = self.forms.get(f"/form/{key}", query_string={**given, "turkSubmitTo": MARKET})
+        key, _, secret = question.partition("/form/")[2].partition("<")[0].partition("#sign=")
+        query = signed(secret, given["assignmentId"], given["workerId"], given["hitId"])
+        page = self.forms.get(f"/form/{key}?{query}&turkSubmitTo={MARKET}")
         found = parse_page(f"/form/{key}", page.status_code, page.text).form(field="form")
         if found is not None:
             found.action = urljoin(f"/form/{key}", found.action)
@@ -434,6 +438,7 @@ def make_templates(folder: Path, study: Any) -> None:
     """The databases that every schedule begins with: a study, and an account."""
     engine = open_engine(f"sqlite:///{folder / 'study.db'}")
     study(engine)
+    Identity(engine)  # the copies have one id
     engine.dispose()
     from humaneval.market import open_market
 
