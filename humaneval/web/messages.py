@@ -46,7 +46,7 @@ def incomplete() -> Response:
 
 def unsigned() -> Response:
     """For an address that the marketplace has not signed for this worker."""
-    return message("unsigned_heading", "invalid_text", status=403)
+    return message("unsigned_heading", "open_hit", status=403)
 
 
 def limit(rows: int, leave: str) -> Response:

@@ -17,6 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
 from humaneval.study.stored import get_study
+from tests.fixtures import signed
 
 STORIES = 4
 """Passages of a form of the bundled study."""
@@ -57,6 +58,13 @@ class PublishedStudy:
             lines = [dict(line) for line in response_lines(session, get_study(session, "study"))]
         return sorted(lines, key=lambda line: (str(line["worker"]), int(str(line["order"]))))
 
+    def address(self, assignment: str, worker: str) -> str:
+        """A form's address as the marketplace makes it for a worker, of the first HIT."""
+        with reading(self.engine) as session:
+            hit = session.scalars(select(HitRow).order_by(HitRow.id).limit(1)).one()
+        query = signed(hit.secret, assignment, worker, hit.external_id or "")
+        return f"{self.forms_url}/form/{hit.key}?{query}"
+
     def hit_keys(self) -> list[str]:
         """The unguessable part of each form's address."""
         with reading(self.engine) as session:
@@ -73,6 +81,11 @@ class PublishedStudy:
 def assignment_of(address: str) -> str:
     """The assignment that a frame's address names."""
     return parse_qs(urlsplit(address).query)["assignmentId"][0]
+
+
+def worker_of(address: str) -> str:
+    """The worker that a frame's address names."""
+    return parse_qs(urlsplit(address).query)["workerId"][0]
 
 
 def passage(place: Place, number: int) -> Locator:

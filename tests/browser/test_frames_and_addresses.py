@@ -22,10 +22,11 @@ from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.study_at import open_study_at
 from humaneval.settings import Settings
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PassageRow
+from humaneval.store.tables import AssignmentRow, HitRow, PassageRow
 from humaneval.store.types import now
 from humaneval.web.app import create_app, running
-from tests.browser.people import PublishedStudy, assignment_of, chosen, fill_in, send, sign_in
+from tests.browser.people import PublishedStudy, assignment_of, chosen, fill_in, send, sign_in, worker_of
+from tests.fixtures import signed
 
 NOT_SHOWN = "chrome-error://chromewebdata/"
 
@@ -83,7 +84,8 @@ def test_C33_the_worker_site_may_frame_a_form_and_no_other_site_may(
     with running(create_app(settings, study.engine)) as port:
         forms = f"http://localhost:{port}"
         for path, words in (
-            (f"/form/{key}?assignmentId=A&workerId=W", "Story 1 of 4"),
+            (study.address("A", "W").removeprefix(study.forms_url), "Story 1 of 4"),
+            (f"/form/{key}?assignmentId=A&workerId=W", "not opened from the marketplace"),
             (f"/form/{key}", "This is a preview."),
             (f"/form/{key}?assignmentId=A", "Your worker id is missing from it."),
             ("/form/unknown?assignmentId=A&workerId=W", "There is no such form"),
@@ -157,8 +159,17 @@ def test_X47_the_ids_are_understood_however_the_address_spells_them(
     study: PublishedStudy, query: str
 ) -> None:
     client = Client(create_app(Settings(market_url=study.market_url), study.engine))
-    page = client.get(f"/form/{study.hit_keys()[0]}?{query}")
-    assert (page.status_code, "Story 1 of 4" in page.text) == (200, True)
+    with reading(study.engine) as session:
+        hit = session.scalars(select(HitRow).order_by(HitRow.id).limit(1)).one()
+    assert hit.external_id
+    for external_hit, rest in (
+        ("", "&turkSignature="),
+        (hit.external_id, f"&hitId={hit.external_id}&turkSignature="),
+        (hit.external_id, f"&amp;HIT_ID={hit.external_id}&amp;turksignature="),
+    ):
+        signature = signed(hit.secret, "A1", "W1", external_hit).rpartition("=")[2]
+        page = client.get(f"/form/{hit.key}?{query}{rest}{signature}")
+        assert (page.status_code, "Story 1 of 4" in page.text) == (200, True), rest
     with reading(study.engine) as session:
         assert session.scalars(select(AssignmentRow.external_id)).all() == ["A1"]
 
@@ -177,16 +188,16 @@ def test_who_comes_again_or_too_late_reads_why(page: Page, publish: Callable[...
     address = study.accept()
     page.goto(address)
     fill_in(page, [1, 1, 1, 1])
-    page.goto(address.replace(assignment_of(address), "A2"))
+    page.goto(study.address("A2", worker_of(address)))
     assert chosen(page) == [0, 0, 0, 0], "another assignment is shown what was chosen under this one"
     page.goto(address)
     assert chosen(page) == [1, 1, 1, 1]
     send(page)
     page.get_by_role("heading", name="Thank you").wait_for()
-    page.goto(address.replace(assignment_of(address), "A3"))
+    page.goto(study.address("A3", worker_of(address)))
     expect(page.get_by_role("heading", name="You have already taken part")).to_be_visible()
     expect(page.get_by_text("as many forms as one person can in this study (1)")).to_be_visible()
-    page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}?assignmentId=A4&workerId=W4")
+    page.goto(study.address("A4", "W4"))
     expect(page.get_by_role("heading", name="All forms are taken")).to_be_visible()
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Frame, Page, expect
 
 from humaneval.store import engine as store
-from tests.browser.people import PublishedStudy, agree, assignment_of, choose, fill_in, passage, send, sign_in
+from tests.browser.people import PublishedStudy, agree, choose, fill_in, passage, send, sign_in, worker_of
 
 NARROW, WIDE = {"width": 320, "height": 640}, {"width": 1280, "height": 800}
 SCHEMES = ("light", "dark")
@@ -42,6 +42,9 @@ class States:
         yield "preview"
         page.goto(f"{hit}?assignmentId=A1")
         yield "incomplete address"
+        page.goto(f"{hit}?assignmentId=A1&workerId=W1")
+        page.get_by_role("heading", name="not opened from the marketplace").wait_for()
+        yield "unsigned address"
         page.goto(f"{self.study.forms_url}/form/unknown")
         yield "unknown"
         page.goto(address)
@@ -57,9 +60,10 @@ class States:
         send(page)
         page.get_by_role("heading", name="saved").wait_for()
         yield "hand-over"
-        page.goto(address.replace(assignment_of(address), "A2"))
+        page.goto(self.study.address("A2", worker_of(address)))
+        page.get_by_role("heading", name="You have already taken part").wait_for()
         yield "limit"
-        page.goto(f"{hit}?assignmentId=A3&workerId=W3")
+        page.goto(self.study.address("A3", "W3"))
         page.get_by_role("heading", name="All forms are taken").wait_for()
         yield "full"
 

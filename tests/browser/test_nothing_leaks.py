@@ -31,7 +31,7 @@ from humaneval.study.create import create_study
 from humaneval.study.file import read_study_file
 from humaneval.study.stored import get_study
 from humaneval.web.app import create_app
-from tests.fixtures import EXAMPLES
+from tests.fixtures import EXAMPLES, signed
 
 ROWS = 8
 SOURCES = (("control", ""), ("human", ""), ("replay", "example-good"), ("replay", "example-poor"))
@@ -93,17 +93,19 @@ def _make_study(engine: Engine, stories: tuple[Story, ...], labels: Labels) -> N
 
 def _server_pages(engine: Engine, platform: MTurk) -> Iterator[str]:
     with reading(engine) as session:
-        key = session.scalars(select(HitRow.key)).first()
+        hit = session.scalars(select(HitRow).order_by(HitRow.id).limit(1)).one()
+    key = hit.key
     client = Client(create_app(Settings(market_url=platform.endpoint.api_url), engine))
 
     def masked(response: object) -> str:
-        text = response.text.replace(str(key), "KEY")
+        text = response.text.replace(key, "KEY")
         text = re.sub(r'(name="token" value=)"[^"]+"', r'\1"TOKEN"', text)
         return f"{response.status} {response.headers} {text}"
 
     yield masked(client.get(f"/form/{key}"))
+    yield masked(client.get(f"/form/{key}?assignmentId=A&workerId=W"))
     for number in range(ROWS):
-        response = client.get(f"/form/{key}?assignmentId=A{number}&workerId=W{number}")
+        response = client.get(f"/form/{key}?{signed(hit.secret, f'A{number}', f'W{number}')}")
         yield masked(response)
         fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', response.text))
         yield masked(client.post(f"/form/{key}", data={**fields, "choice-2": "4"}))
@@ -111,7 +113,7 @@ def _server_pages(engine: Engine, platform: MTurk) -> Iterator[str]:
         sent = {**fields, **every, "consent": "1"}
         location = client.post(f"/form/{key}", data=sent).headers["Location"]
         yield masked(client.get(urljoin(f"/form/{key}", location)))
-    yield masked(client.get(f"/form/{key}?assignmentId=late&workerId=late"))
+    yield masked(client.get(f"/form/{key}?{signed(hit.secret, 'late', 'late')}"))
     for name in ("form.css", "form.js", "handover.js"):
         yield masked(client.get(f"/assets/{name}"))
 
@@ -129,7 +131,8 @@ def test_studies_that_differ_in_labels_and_roles_serve_the_same_bytes(
 ) -> None:
     _, plain = serve(PLAIN)
     _, other = serve(OTHER)
-    assert len(plain) == 1 + 3 * ROWS + 1 + 3 + ROWS
+    assert len(plain) == 2 + 3 * ROWS + 1 + 3 + ROWS
+    assert sum("403" in page[:4] for page in plain) == 1
     assert sum("422" in page[:4] for page in plain) == ROWS
     assert sum("Your answers are saved" in page for page in plain) == ROWS
     assert plain == other

@@ -67,6 +67,7 @@ def test_without_the_marketplaces_signature_nobody_takes_a_row_or_becomes_a_work
     pages = [Browser().get(f"{address}?{each}".encode("ascii", "ignore").decode()) for each in forged]
     assert {page.status for page in pages} == {403}
     assert "not opened from the marketplace" in pages[0].html
+    assert "You still have it" not in pages[0].html  # nobody knows that of a stranger
     assert count(sqlite_engine, AssignmentRow) == count(sqlite_engine, WorkerRow) == 0
     assert ada.open().form(field="form") is not None
 
