@@ -156,3 +156,9 @@ def test_the_examples_in_docstrings_are_true() -> None:
         assert result.failed == 0, module
         tried += result.attempted
     assert tried > 20
+
+
+def test_every_benchmark_can_be_imported() -> None:
+    """They are run by hand, so that a name that has moved is noticed late."""
+    for file in sorted((ROOT / "benchmarks").glob("*.py")):
+        import_module(f"benchmarks.{file.stem}")
