@@ -12,14 +12,11 @@ import argparse
 import http.client
 import json
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -31,6 +28,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine, event, insert
 from sqlalchemy.orm import Session
 
+from benchmarks.publishing import marketplace
 from humaneval.market import Mode, create_market_app, open_market
 from humaneval.market.tables.account import Account, Entry
 from humaneval.market.tables.assignments import Assignment, State
@@ -231,23 +229,6 @@ def measure(hits: int, times: int) -> dict[str, tuple[float, float]]:
             found[name] = ((site.statements - before) / len(calls), 1000 * spent / len(calls))
         engine.dispose()
     return found
-
-
-@contextmanager
-def marketplace(folder: Path) -> Iterator[str]:
-    """A marketplace in a process of its own; yields its address."""
-    command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if found := re.search(r"AWS_ENDPOINT_URL_MTURK=(\S+)", line):
-                yield found.group(1)
-                return
-        raise SystemExit("the marketplace did not start")
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class Browser:

@@ -163,7 +163,7 @@ class Trainer:
         """Why nothing is compiled, if that failed."""
         self._loss, self._adam = self._plain
         if compiled:
-            self._loss, self._adam = (torch.compile(one, dynamic=False) for one in self._plain)  # type: ignore[call-overload]
+            self._loss, self._adam = (torch.compile(one, dynamic=False) for one in self._plain)  # type: ignore[call-overload]  # a generator has one type for both
 
     def step(self, stack: Stack, rows: Rows, rates: Tensor) -> Tensor:
         """One step of every model; (M,) their losses."""

@@ -101,8 +101,9 @@ class Reader:
         self.stream = stream
         command = [sys.executable, "-m", "benchmarks.streams", json.dumps(asdict(stream))]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, bufsize=ROOM)
+        assert self._process.stdout is not None
         with suppress(AttributeError, OSError):  # a larger pipe lets the process work ahead
-            fcntl.fcntl(self._process.stdout.fileno(), fcntl.F_SETPIPE_SZ, ROOM)  # type: ignore[union-attr]
+            fcntl.fcntl(self._process.stdout.fileno(), fcntl.F_SETPIPE_SZ, ROOM)
 
     def read(self) -> Record:
         stream = self.stream

@@ -192,7 +192,7 @@ class WideWorld(World):
         assert len(paid_for) == len(set(paid_for)), paid_for
 
     def check_lists(self) -> None:
-        """Who is on the study's list at the platform is who was put there last by us."""
+        """The study's list at the platform has the workers whom we put there last, and no others."""
         with reading(self.engine) as session:
             listed = session.scalar(select(OutboxRow).where(OutboxRow.operation == LIST))
             turns = session.scalars(

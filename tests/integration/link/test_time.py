@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine
 
+from humaneval.crowd import claims
 from humaneval.crowd.extend import Expired, expire_all, extend_all
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
@@ -20,6 +22,18 @@ OVER = (410, "This study has ended")
 
 def test_C38_a_row_is_free_again_when_its_time_is_over(engine: Engine, by_link: Callable) -> None:
     study = by_link(engine, design={"annotators": 1})
+    link = study.open_link()
+    gone = begin(link)
+    assert heading(begin(link)) == "All forms are taken"
+    study.let_leases_run_out()
+    assert form_hash(begin(link)) == form_hash(gone)
+
+
+def test_C38_a_row_whose_time_is_over_is_found_although_leases_were_looked_at_a_moment_ago(
+    sqlite_engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = by_link(sqlite_engine, design={"annotators": 1})
+    monkeypatch.setattr(claims, "LOOK_EVERY", timedelta(hours=1))
     link = study.open_link()
     gone = begin(link)
     assert heading(begin(link)) == "All forms are taken"
