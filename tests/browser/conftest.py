@@ -75,6 +75,7 @@ def axe() -> Callable[[Page | Frame], list[str]]:
     source = script.read_text(encoding="utf-8")
 
     def check(page: Page | Frame) -> list[str]:
+        page.wait_for_load_state()  # a click returns before the next page has its first element
         page.evaluate(source)  # not add_script_tag: the page's own policy would refuse it
         found = page.evaluate(
             "tags => axe.run(document, {runOnly: tags, iframes: false, resultTypes: ['violations']})", TAGS

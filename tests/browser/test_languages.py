@@ -241,6 +241,7 @@ def test_X28_a_volunteer_reads_the_language_of_the_study_from_the_link_to_the_th
     expect(page.get_by_text(words["pay_none"])).to_be_visible()
     check("opening")
     page.get_by_role("button", name=words["begin"]).click()
+    expect(page.locator("#form")).to_be_visible()
     check("form")
     _fill_in(page)
     page.get_by_role("button", name=words["send"]).click()

@@ -140,6 +140,7 @@ def test_axe_finds_nothing_on_the_worker_site(page: Page, study: PublishedStudy,
 
 def _sideways(page: Page) -> int:
     """How many pixels of the page lie beyond its width."""
+    page.wait_for_load_state()
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
