@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import (
@@ -128,6 +128,26 @@ def give_up(connection: Connection, hit: FoundHit) -> None:
         connection.execute(
             update(_work).where(_work.c.id == first).values(holds_row=False, state="superseded")
         )
+
+
+def held_assignments(connection: Connection, hit: FoundHit, most: int) -> Sequence[str]:
+    """The platform's ids of up to `most` assignments of a HIT that hold rows and are not collected."""
+    held = select(_work.c.external_id).where(
+        _work.c.hit_id == hit.id, _holds("assignments"), _work.c.state.in_(("opened", "answered"))
+    )
+    return connection.scalars(held.order_by(_work.c.opened_at).limit(most)).all()
+
+
+def give_back(connection: Connection, hit: FoundHit, assignments: Collection[str], now: datetime) -> None:
+    """Release the rows of assignments that were returned to the platform, which takes no answers of them.
+
+    Answers that came before are still kept.
+    """
+    held = (_work.c.hit_id == hit.id, _holds("assignments"), _work.c.external_id.in_(assignments))
+    opened, answered = _work.c.state == "opened", _work.c.state == "answered"
+    released = {"holds_row": False, "lease_until": now}
+    connection.execute(update(_work).where(*held, opened).values(state="superseded", **released))
+    connection.execute(update(_work).where(*held, answered).values(released))
 
 
 def taken(connection: Connection, hit: FoundHit) -> int:
