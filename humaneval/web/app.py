@@ -71,6 +71,7 @@ def create_app(
 
 def _begun(identity: Identity, connection: Connection, study_id: int) -> None:
     """Before anything is written: the right database, and nobody else who writes about the study."""
+    identity.check_file()
     identity.check_id(connection)
     hold_study_at(connection, study_id)
 
