@@ -20,6 +20,7 @@ from humaneval.crowd.free_rows import (
     free_row,
     give_back,
     give_up,
+    give_way,
     release_expired,
     release_returned,
     taken,
@@ -83,7 +84,8 @@ class Visit(NamedTuple):
     returned the form that they have open in another HIT, `program` that the worker is a simulated annotator,
     and `confirmed` that the platform has signed the address. Without that, a HIT whose places are taken gives
     a row only if the platform says that somebody has it `in_hand`. With it, somebody must have returned the
-    HIT: `returned` are the assignments of which the platform says so. None: it was not asked.
+    HIT: `returned` are the assignments of which the platform says so. None: it was not asked. If nothing is
+    free by link, the first of the claims `giving_way` that is still open gives up its row.
     """
 
     assignment: str
@@ -95,6 +97,7 @@ class Visit(NamedTuple):
     confirmed: bool = True
     in_hand: int = 0
     returned: frozenset[str] | None = frozenset()
+    giving_way: tuple[int, ...] = ()
 
 
 def open_form(
@@ -169,6 +172,8 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     _release(connection, engine, claims, visit)
     if visit.returned:
         give_back(connection, hit, visit.returned, visit.now)
+    if visit.giving_way:
+        give_way(connection, hit, visit.giving_way, visit.now)
     opened = _taken_up(connection, claims, visit)
     if opened.outcome is not Outcome.FORM and release_expired(connection, hit, visit.now):
         opened = _taken_up(connection, claims, visit)

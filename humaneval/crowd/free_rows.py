@@ -150,6 +150,22 @@ def give_back(connection: Connection, hit: FoundHit, assignments: Collection[str
     connection.execute(update(_work).where(*held, answered).values(released))
 
 
+def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: datetime) -> None:
+    """Release the row of the first of `claims` that is still open. Its answers are still kept.
+
+    If this link has places, it may be a claim by another link of the study.
+    """
+    held = (_work.c.study_id == hit.study_id, _work.c.endpoint == hit.endpoint, _holds("assignments"))
+    still = select(_work.c.id, _work.c.hit_id).where(*held, _work.c.state == "opened")
+    of = {row.id: row.hit_id for row in connection.execute(still)}
+    here = [each for each in claims if of.get(each) == hit.id]
+    if not here and taken(connection, hit) < hit.assignments:
+        here = [each for each in claims if each in of]
+    if here:
+        released = {"holds_row": False, "state": "superseded", "lease_until": now}
+        connection.execute(update(_work).where(_work.c.id == here[0]).values(released))
+
+
 def taken(connection: Connection, hit: FoundHit) -> int:
     """How many places of a HIT or link are taken. A row that is handed out again frees its place."""
     here = select(func.count()).select_from(_work).where(_work.c.hit_id == hit.id)
