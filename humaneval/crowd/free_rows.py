@@ -68,6 +68,9 @@ _EXPIRED = (
     .values(holds_row=False, state="superseded")
 )
 
+_CLAIMED = select(func.count()).select_from(_work).where(_work.c.hit_id == bindparam("hit"))
+_TAKEN = _CLAIMED.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
+
 
 def row_is_free(session: Session | Connection, endpoint: str, row_id: int) -> bool:
     """Whether nobody holds the row at this endpoint."""
@@ -168,12 +171,10 @@ def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: 
 
 def taken(connection: Connection, hit: FoundHit) -> int:
     """How many places of a HIT or link are taken. A row that is handed out again frees its place."""
-    here = select(func.count()).select_from(_work).where(_work.c.hit_id == hit.id)
-    most = connection.scalar(here) or 0
+    most = connection.execute(_CLAIMED, {"hit": hit.id}).scalar_one()
     if most < hit.assignments:  # an index counts quickly; the exact count is needed only at the end
-        return most
-    exact = here.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
-    return connection.scalar(exact) or 0
+        return int(most)
+    return int(connection.execute(_TAKEN, {"hit": hit.id}).scalar_one())
 
 
 def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bool:
