@@ -153,7 +153,20 @@ def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
 
 
 def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
-    """As `open_form`, in a transaction that holds the study."""
+    """As `open_form`, in a transaction that holds the study.
+
+    Of who comes by link and gets no form, nothing is kept: anybody may invent visitors.
+    """
+    if not hit.audience:
+        return _opened(connection, engine, hit, visit)
+    with connection.begin_nested() as kept:
+        opened = _opened(connection, engine, hit, visit)
+        if opened.outcome not in (Outcome.FORM, Outcome.ANSWERED):
+            kept.rollback()
+    return opened
+
+
+def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
     # Until `publish` has confirmed the HIT we do not know the platform's id. The unguessable key vouches for
     # it. A static HIT has no form of ours.
     elsewhere = hit.external_id and visit.external_hit and hit.external_id != visit.external_hit

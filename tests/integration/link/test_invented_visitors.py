@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
 from humaneval.settings import Settings
+from humaneval.store.engine import reading
+from humaneval.store.tables import WorkerIdentityRow, WorkerRow
 from humaneval.web import unanswered
 from humaneval.web.app import create_app
 from tests.integration.link.people import LinkStudy
@@ -75,6 +77,17 @@ def test_an_address_begins_only_so_many_forms_and_who_has_begun_goes_on(
     )
     assert "3 forms" in page.text
     assert study.states() == {"opened": 4}
+
+
+def test_of_visitors_who_get_no_form_nothing_is_kept(engine: Engine, by_link: Callable) -> None:
+    study = by_link(engine)
+    visits = Visits(study, study.open_link())
+    assert visits.got(*(visits.begin(STRANGER, number) for number in range(12))) == [True] * 4 + [False] * 8
+    with reading(engine) as session:
+        kept = [
+            session.scalar(select(func.count()).select_from(each)) for each in (WorkerRow, WorkerIdentityRow)
+        ]
+    assert kept == [4, 4]
 
 
 def test_a_class_behind_one_address_gets_all_forms_of_a_study(
