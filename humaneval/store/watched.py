@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -96,7 +97,7 @@ class WatchedFiles:
     def _begin(self) -> None:
         self._seen, self._index = None, None
         assert self._path is not None
-        if not is_writable(self._path):
+        if not is_writable(self._path) or sys.platform == "win32":  # where nobody deletes what is open
             return
         try:
             kept = sqlite3.connect(f"{self._path.as_uri()}?mode=rw", uri=True, check_same_thread=False)

@@ -230,7 +230,10 @@ def _opened(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Ope
     if found.outcome is Outcome.BEYOND and confirmed:
         with connected(context().engine) as connection:
             held = held_assignments(connection, hit, MOST_ASKED)
-        returned = returned_of(_endpoint(hit).api_url, hit.secret, external_hit, held)
+        asked = [assignment, *(each for each in held if each != assignment)]
+        returned = returned_of(_endpoint(hit).api_url, hit.secret, external_hit, asked)
+        if assignment in returned:  # the address was kept
+            return None
         found = opened(hit, visit._replace(returned=returned))
     elif found.outcome is Outcome.BEYOND:
         in_hand = context().in_hand(hit.endpoint, hit.study_name, hit.external_id or "")

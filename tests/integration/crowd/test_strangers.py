@@ -208,6 +208,24 @@ def test_who_accepts_opens_and_returns_takes_no_row_from_others(
     assert len(set(rows)) == len(rows) == 4
 
 
+def test_the_address_of_returned_work_takes_no_row_beyond_the_places(
+    sqlite_engine: Engine, put_up: Callable, person: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 18})
+    kept = []
+    for number in range(4):
+        work = person(f"B{number}").accept(up.preview)
+        kept.append(work.frame)
+        work.give_back()
+    first = kept[0].partition("?")[0]
+    people = [person(f"A{number}").accept(up.preview) for number in range(18)]
+    there = [each for each in people if each.frame.startswith(first)]
+    assert [each.open().status for each in there] == [200] * 9
+    assert [Browser().get(address).status for address in kept] == [403] * 4
+    rest = [each for each in people if each not in there]
+    assert [each.open().form(field="form") is not None for each in rest] == [True] * 9
+
+
 def test_who_returned_and_comes_back_gets_the_same_form(
     sqlite_engine: Engine, put_up: Callable, person: Callable
 ) -> None:
