@@ -32,6 +32,7 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "secret_key": ("HUMANEVAL_SECRET_KEY",),
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
+    "open_forms_per_address": ("HUMANEVAL_OPEN_FORMS_PER_ADDRESS",),
 }
 """Setting → environment variables that set it. The first that is set wins."""
 
@@ -77,8 +78,14 @@ class Settings(BaseModel):
     trusted_proxies: int = Field(
         0, ge=0, le=5, description="Number of trusted reverse proxies in front of `humaneval serve`."
     )
+    open_forms_per_address: int = Field(
+        100,
+        ge=1,
+        le=1_000_000,
+        description="Number of forms that people at one network address may have begun by link and not sent.",
+    )
 
-    @field_validator("port", "trusted_proxies", mode="before")
+    @field_validator("port", "trusted_proxies", "open_forms_per_address", mode="before")
     @classmethod
     def _no_truth_value(cls, value: object) -> object:
         if isinstance(value, bool):  # pydantic would read it as 1 or 0

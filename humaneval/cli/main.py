@@ -17,7 +17,7 @@ import click
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
 from humaneval.errors import HumanEvalError, OutputError, UsageError
-from humaneval.text import use_global_options, without_password
+from humaneval.text import printable, use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Prepare": {
@@ -189,7 +189,8 @@ def _run(arguments: list[str] | None) -> int:
         # Some verbs print what they did and then fail, because a part is missing. There is only one document.
         if as_json and not output.printed:
             with suppress(OutputError):  # the exit code says it, and stderr
-                click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
+                error = {"error": failure._asdict()}
+                click.echo(printable(json.dumps(error, ensure_ascii=False, indent=2)))
 
     with redirect_stdout(cast("TextIO", output)):
         code = _call(arguments, document)
@@ -207,7 +208,7 @@ def _complain(*lines: str) -> None:
     """Print lines on stderr. If that cannot be written either, the exit code must do."""
     try:
         for line in lines:
-            click.echo(line, err=True)
+            click.echo(printable(line), err=True)
     except OSError:
         _silence(sys.stderr)
 

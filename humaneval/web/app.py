@@ -26,6 +26,7 @@ from humaneval.store.together import Writer
 from humaneval.web import hit_forms, link_forms, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
+from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS = 16
@@ -58,7 +59,10 @@ def create_app(
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")
-    app.extensions["humaneval"] = Context(settings, engine, signer, identity, writer, answered, in_hand)
+    unanswered = Unanswered(settings.open_forms_per_address)
+    app.extensions["humaneval"] = Context(
+        settings, engine, signer, identity, writer, unanswered, answered, in_hand
+    )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
@@ -71,6 +75,7 @@ def create_app(
 
 def _begun(identity: Identity, connection: Connection, study_id: int) -> None:
     """Before anything is written: the right database, and nobody else who writes about the study."""
+    identity.check_file()
     identity.check_id(connection)
     hold_study_at(connection, study_id)
 

@@ -29,6 +29,7 @@ ANOTHER = {
     "market_site": "https://site.example.org",
     "aws_profile": "another",
     "trusted_proxies": "2",
+    "open_forms_per_address": "7",
 }
 """For each setting that may stand in a file, a value that is not its default."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -24,6 +23,7 @@ from humaneval.market.tables.base import MarketTable
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.types import now
+from humaneval.store.watched import WatchedFiles
 from humaneval.text import command
 
 Clock = Callable[[], datetime]
@@ -69,7 +69,6 @@ def open_market(path: Path | str) -> Engine:
     files beside it the same permissions. Raises StoreError.
     """
     engine = open_engine(f"sqlite:///{path}", hint=CHECK)
-    event.listen(engine, "connect", lambda _, record: record.info.update({_OPENED: _identity(engine)}))
     try:
         open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
     except DatabaseError as error:
@@ -140,24 +139,10 @@ class FileGoneError(NoConnectionError):
     """The marketplace's file was deleted or replaced while it was open: nothing can be stored in it."""
 
 
-def check_file(session: Session) -> None:
-    """Raises FileGoneError if the file that this connection has open is no longer the marketplace's."""
-    connection = session.connection()
-    opened = connection.info.get(_OPENED)
-    if opened is not None and _identity(connection.engine) != opened:
+def check_files(files: WatchedFiles) -> None:
+    """Raises FileGoneError if somebody else deleted or changed the files of the marketplace's database."""
+    if not files.are_the_same():
         raise FileGoneError("its file was deleted or replaced: start the marketplace again")
-
-
-_OPENED = "file"
-
-
-def _identity(engine: Engine) -> tuple[int, int] | None:
-    """Which file the database is, by device and number; None if there is none."""
-    try:
-        found = os.stat(str(engine.url.database))
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino)
 
 
 @contextmanager
