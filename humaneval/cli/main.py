@@ -73,6 +73,10 @@ MODELS, OTHERS = "Train", "Added by other packages"
 """The sections for these."""
 
 
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+"""Unless this is set, numpy and scipy compute in one thread. Our matrices are small: on a busy machine,
+threads that wait for each other take two to a hundred times the work. numpy reads it when it is imported.
+What computes with torch keeps its threads."""
 CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE, errno.EIO, errno.EROFS})
 """Errors of writing, for which Python names no file."""
 
@@ -89,6 +93,8 @@ class Verbs(LazyGroup):
         return dict(sorted(found.items(), key=lambda item: order.index(item[1].section)))
 
     def find(self, name: str) -> Target | None:
+        if name in VERBS and name != "generate":
+            os.environ.setdefault(BLAS_THREADS, "1")
         return super().find(name) or self.targets().get(name)
 
 

@@ -21,6 +21,7 @@ from humaneval.fees import money
 from humaneval.market.tables.account import Account, Entry
 from humaneval.market.tables.base import MarketTable
 from humaneval.store.engine import open_engine
+from humaneval.store.files import is_writable, why_not_written
 from humaneval.store.migrate import open_current
 from humaneval.store.types import now
 from humaneval.store.watched import WatchedFiles
@@ -84,8 +85,15 @@ def open_account(
 
     The opening balance (10000.00 by default) counts only if the file is new. `public_url` is the address at
     which workers will reach the marketplace; it is kept for invitations. Raises SettingsError if the file
-    was made in the other mode, or if `balance` differs from the opening balance.
+    was made in the other mode, or if `balance` differs from the opening balance, and StoreError if the file
+    cannot be written.
     """
+    path = Path(str(engine.url.database))
+    if not is_writable(path):
+        raise StoreError(
+            f"the marketplace's database {path} cannot be written: {why_not_written(path)}",
+            "Serve a copy in a folder of your own, or ask for the permission.",
+        )
     with Session(engine) as session, session.begin():
         make_writer(session)
         account = session.get(Account, 1)
