@@ -69,6 +69,7 @@ class _Recognition:
         self._drop_empty()
         self._sentences()
         self._one(Kind.POSITION, self._are_places)
+        self._ending()
         self._row_numbers()
         self._long()
         self._one(Kind.ID, self._are_short)
@@ -114,7 +115,7 @@ class _Recognition:
         return sum(map(test, cells)) / len(cells) if cells else 0.0
 
     def _are_places(self, at: int) -> bool:
-        return self._share(at, lambda cell: place_in(cell) in (0, *POSITIONS)) > 0.9
+        return self._share(at, lambda cell: place_in(cell) in (0, *POSITIONS)) > 0.5
 
     def _are_numbers(self, at: int) -> bool:
         return self._share(at, str.isdecimal) > 0.9
@@ -172,11 +173,18 @@ class _Recognition:
                 f" {self.table.columns[found[surplus[-1]]]!r}=ignore.",
             )
         self.roles |= {at: Role(Kind.SENTENCE, number) for number, at in found.items()}
-        if set(found) == set(POSITIONS[:-1]):
-            for at in self._free():
-                if self.plain[at] in ENDINGS:
-                    self.roles[at] = Role(Kind.SENTENCE, SENTENCES)
-                    return
+
+    def _ending(self) -> None:
+        """The fifth sentence under a name of its own. Without positions it is what was taken out."""
+        numbers = {role.number for role in self.roles.values() if role.kind is Kind.SENTENCE}
+        endings = [at for at in self._free() if self.plain[at] in ENDINGS]
+        if numbers != set(POSITIONS[:-1]) or not endings:
+            return
+        others = any(
+            self.plain[at] in NAMES[Kind.ORIGINAL] and self._are_sentences(at) for at in self._free()
+        )
+        whole = others or self._has(Kind.POSITION) or self._has(Kind.ORIGINAL)
+        self.roles[endings[0]] = Role(Kind.SENTENCE, SENTENCES) if whole else Role(Kind.ORIGINAL)
 
     def _gaps(self, at: int) -> bool:
         """Whether a column has only blanks and sentences."""
@@ -247,7 +255,7 @@ class _Recognition:
                 role = Role(Kind.IGNORE, why="the same as the original sentence")
             elif long or self.plain[at] in NOT_SENTENCES:
                 role = Role(Kind.IGNORE)
-            elif self._share(at, _is_sentence) > 0.5 and self._differ(at):
+            elif self._share(at, _is_sentence) > 0.5 and (self._differ(at) or self._share(at, _ends) > 0.5):
                 role = Role(Kind.SYSTEM, system=name)
             else:
                 role = Role(Kind.IGNORE, why="no sentences")
@@ -274,6 +282,10 @@ def _is_sentence(cell: str) -> bool:
     """Whether a cell has words as a sentence has, and is no number, date or address."""
     several = " " in cell or (not cell.isascii() and len(cell) > 3)
     return several and has_words(cell) and not _VALUE.fullmatch(cell)
+
+
+def _ends(cell: str) -> bool:
+    return bool(_ENDS.search(cell))
 
 
 def _is_story(cell: str) -> bool:

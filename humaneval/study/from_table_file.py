@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from humaneval.foreign import excel
 from humaneval.text import counted, listed
 
 WHAT = "a table of stories and sentences"
+RIGHT_ENDING = "right ending"
+_CLOZE = ("randomfifthsentencequiz1", "randomfifthsentencequiz2", "answerrightending")
 _EXCEL, _PARQUET = b"PK\x03\x04", b"PAR1"
 
 
@@ -98,7 +100,23 @@ def _without_empty(
         copies = sum(one == title or one.startswith(f"{title} (") for one in names)
         names.append(f"{title} ({copies + 1})" if title in names else title)
     rows = tuple(tuple(row[at] for at in kept) for row in body)
-    return TableFile(name, tuple(names), rows, tuple(lines), tuple(notes))
+    return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), tuple(notes)))
+
+
+def _with_right_ending(table: TableFile) -> TableFile:
+    """The table of the Story Cloze Test with the right one of its two endings as a column."""
+    names = [name.casefold() for name in table.columns]
+    if not set(_CLOZE) <= set(names):
+        return table
+    one, two, answer = (names.index(name) for name in _CLOZE)
+    ending = [{"1": row[one], "2": row[two]}.get(row[answer].removesuffix(".0"), "") for row in table.rows]
+    kept = [at for at in range(len(names)) if at not in (one, two, answer)]
+    return replace(
+        table,
+        columns=(*(table.columns[at] for at in kept), RIGHT_ENDING),
+        rows=tuple((*(row[at] for at in kept), right) for row, right in zip(table.rows, ending, strict=True)),
+        notes=(*table.notes, "of the two endings, the right one is read"),
+    )
 
 
 def _of_records(name: str, records: Sequence[_Record], notes: Sequence[str] = ()) -> TableFile:

@@ -18,6 +18,7 @@ from humaneval.study.from_table_roles import Kind, Layout
 from humaneval.study.from_table_text import MISSING, Told, told_by_sentences, told_by_text, without_story
 from humaneval.text import as_read, counted, listed, normalise
 
+NO_POSITION = "nothing says which sentence was taken out"
 HUMANS = frozenset(("human", "original", "gold", "reference", "ground truth", "person"))
 """Names, in small letters, under which a long table has the original sentence."""
 
@@ -185,9 +186,9 @@ class _Reader:
         original = self._original(row)
         sentences = [normalise(one) for one in told.sentences]
         if not position:
-            position = self._where(sentences, original)
+            position = self._where(sentences, self._taken_out(row))
         if not sentences[position - 1]:
-            if not original:
+            if not (original := self._taken_out(row)):
                 story = self.known.around(sentences, position)
                 if story is None:
                     raise _RowError(f"the original of sentence {position} is missing")
@@ -199,7 +200,7 @@ class _Reader:
 
     def _told(self, row: Sequence[str], position: int) -> Told:
         """What the row itself says about its story; without sentences if it only names one."""
-        columns, original = self.layout.sentences, self._original(row)
+        columns = self.layout.sentences
         if len(columns) == SENTENCES:
             cells = [row[columns[at]] for at in POSITIONS]
             return told_by_sentences(cells, position) if any(cells) else Told()
@@ -208,7 +209,7 @@ class _Reader:
             lacking = next(at for at in POSITIONS if at not in columns)
             # Numbered 1 to 4, they may also be those that are left around any blank.
             at = position if lacking == SENTENCES and position else lacking
-            return Told((*four[: at - 1], original, *four[at - 1 :]), at) if any(four) else Told()
+            return Told((*four[: at - 1], self._taken_out(row), *four[at - 1 :]), at) if any(four) else Told()
         if self.layout.at(Kind.BEFORE) is not None:
             before, after = self._cell(row, Kind.BEFORE), self._cell(row, Kind.AFTER)
             return told_by_text(f"{before} ____ {after}", position) if before or after else Told()
@@ -230,7 +231,7 @@ class _Reader:
     def _known_position(self, row: Sequence[str], position: int) -> int:
         if position:
             return position
-        return self._where(self._by_name(row).sentences, self._original(row))
+        return self._where(self._by_name(row).sentences, self._taken_out(row))
 
     def _where(self, sentences: Sequence[str], original: str) -> int:
         """The position of the original among the sentences, if nothing else says which was taken out."""
@@ -241,7 +242,7 @@ class _Reader:
             return same[0]
         if original:
             raise _RowError(f"{self._named(Kind.ORIGINAL)}it is no sentence of the story, or several")
-        raise _RowError("nothing says which sentence was taken out")
+        raise _RowError(NO_POSITION)
 
     def _other_original(self, sentences: Sequence[str], original: str, position: int) -> str:
         same = [at for at, one in enumerate(sentences, 1) if as_read([one]) == as_read([original])]
@@ -277,9 +278,11 @@ class _Reader:
 
     def _original(self, row: Sequence[str]) -> str:
         cell = self._cell(row, Kind.ORIGINAL)
-        if cell.casefold() not in MISSING:
-            return cell
-        return self.originals.get(self._key(row), "")
+        return "" if cell.casefold() in MISSING else cell
+
+    def _taken_out(self, row: Sequence[str]) -> str:
+        """The original sentence, from the row itself or from a person's line of a long table."""
+        return self._original(row) or self.originals.get(self._key(row), "")
 
     def _key(self, row: Sequence[str]) -> tuple[str, ...]:
         """What is the same in all lines of a long table about one blank."""

@@ -19,6 +19,8 @@ from humaneval.study.presets import laid_by
 from humaneval.study.usable_infills import SAMPLE, CommonBlanks
 from humaneval.text import ENGLISH, counted
 
+FEWEST = 3
+"""Passages of a form, at least, if the table has too few stories for one of each generator."""
 MOST = 100
 """Annotators that are chosen without being asked for, as many as the paper had."""
 
@@ -53,8 +55,11 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     names = _generators(contents, asked, own, page, said)
     design: dict[str, Any] = {**asked.design, **names}
     common = _common(contents, design["generators"])
-    size = own.design.get("passages_per_row") or len(design["generators"])
-    design["positions"] = _positions(common, own.design.get("positions", POSITIONS), size, said)
+    every, counts = len(design["generators"]), _counts(common, own.design.get("positions", POSITIONS))
+    size = own.design.get("passages_per_row") or _size(counts, every, said)
+    if size != every:
+        design["passages_per_row"] = size
+    design["positions"] = _positions(counts, size, said)
     if split := _split(contents.stories, asked, own):
         design["split"] = split
     chosen = "annotators" not in own.design
@@ -151,13 +156,29 @@ def _common(contents: Contents, generators: Collection[str]) -> dict[str, set[in
     return common
 
 
-def _positions(common: Mapping[str, Collection[int]], wanted: Any, size: int, said: list[str]) -> list[int]:
+def _counts(common: Mapping[str, Collection[int]], wanted: Any) -> dict[int, int]:
+    """How many stories are filled at each position that the study may use."""
+    positions = [at for at in POSITIONS if at in wanted] if isinstance(wanted, (list, tuple)) else POSITIONS
+    return {at: sum(at in filled for filled in common.values()) for at in positions}
+
+
+def _size(counts: Mapping[int, int], generators: int, said: list[str]) -> int:
+    """How many passages a form shows: one of each generator, or fewer if most stories would be lost."""
+    for size in range(generators, FEWEST - 1, -1):
+        if 2 * sum(count for count in counts.values() if count >= size) >= sum(counts.values()) > 0:
+            if size < generators:
+                said.append(
+                    f"A form shows {size} of the {generators} generators: its stories differ, and too few"
+                    " have the same position for more."
+                )
+            return size
+    return generators
+
+
+def _positions(counts: Mapping[int, int], size: int, said: list[str]) -> list[int]:
     """The positions with enough stories for a form. Those without any are not mentioned."""
-    if not isinstance(wanted, (list, tuple)):
-        return wanted  # type: ignore[no-any-return]  # the study file is refused for it
-    counts = {at: sum(at in positions for positions in common.values()) for at in POSITIONS}
-    enough = [at for at in POSITIONS if at in wanted and counts[at] >= size]
-    few = [at for at in POSITIONS if at in wanted and 0 < counts[at] < size]
+    enough = [at for at, count in counts.items() if count >= size]
+    few = [at for at, count in counts.items() if 0 < count < size]
     if not enough:
         most = max(counts, key=lambda at: counts[at])
         raise InputError(
@@ -201,7 +222,7 @@ def _annotators(
         return MOST  # the study file is refused for it
     round_ = len(positions) * generators * responses
     stories = max(sum(at in filled for filled in common.values()) for at in positions)
-    rows = rounded_up(-(-stories // generators) * round_ * generators // size, responses)
+    rows = rounded_up(-(-stories // generators) * round_ * generators // size, len(positions) * responses)
     return min(rows, max(MOST // round_ * round_, round_))
 
 
@@ -230,6 +251,6 @@ def _try_out(
         )
     elif chosen:
         said.append(
-            f"{design.annotators:,} annotators, the most without --annotators: they judge {shown:,} of the"
-            f" {every:,} passages."
+            f"{design.annotators:,} annotators: they judge {shown:,} of the {every:,} passages. --annotators"
+            " sets another number."
         )

@@ -31,9 +31,9 @@ from humaneval.study.from_table import (
 from humaneval.study.from_table_columns import recognise
 from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_roles import Layout, parse_roles
-from humaneval.study.from_table_rows import Contents, contents_of
+from humaneval.study.from_table_rows import NO_POSITION, Contents, contents_of
 from humaneval.study.from_table_settings import Asked, Settled, settle
-from humaneval.text import command, counted, listed
+from humaneval.text import command, counted, listed, quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -165,26 +165,34 @@ def _accept(found: Sequence[Problem]) -> str:
 def _refuse(problems: Sequence[Problem], what: str) -> None:
     if problems:
         _list(problems)
-        raise InputError(
-            f"{len(problems):,} {what} cannot be used; nothing was stored",
-            "Correct them in the file, or say with --map COLUMN=ROLE what the columns hold.",
-        )
+        hint = "Correct them in the file, or say with --map COLUMN=ROLE what the columns hold."
+        if {problem.reason for problem in problems} == {NO_POSITION}:
+            hint = (
+                "Add a column `position` with 1 to 5, or `original` with the sentence; or name them:"
+                " --map COLUMN=position."
+            )
+        raise InputError(f"{len(problems):,} {what} cannot be used; nothing was stored", hint)
 
 
 def _list(problems: Sequence[Problem]) -> None:
-    for problem in problems[:SHOWN_PROBLEMS]:
-        say(str(problem), err=True)
-    if len(problems) > SHOWN_PROBLEMS:
-        say(f"… and {len(problems) - SHOWN_PROBLEMS:,} more", err=True)
+    """Print problems, and those with the same reason together."""
+    lines: dict[str, list[Problem]] = {}
+    for problem in problems:
+        lines.setdefault(problem.reason, []).append(problem)
+    for same in list(lines.values())[:SHOWN_PROBLEMS]:
+        more = f" (and on {counted(len(same) - 1, 'more line')})" if len(same) > 1 else ""
+        say(f"{same[0]}{more}", err=True)
+    if len(lines) > SHOWN_PROBLEMS:
+        say(f"… and {len(lines) - SHOWN_PROBLEMS:,} more", err=True)
 
 
 def _ask(table: TableFile, layout: Layout, yes: bool) -> None:
     """Print what each column was taken for, and ask whether that is right."""
     say(f"{table.name}: {counted(len(table.rows), 'line')}. Each column was taken for:", err=True)
-    shown = Table("Column", "Taken as", "Example", box=None, pad_edge=False, header_style="bold")
+    shown = Table("Column", "Taken as", box=None, pad_edge=False, header_style="bold")
+    shown.add_column("Example", no_wrap=True, overflow="ellipsis")
     for at, (column, role) in enumerate(zip(layout.columns, layout.roles, strict=True)):
-        example = next(iter(table.cells(at)), "")
-        shown.add_row(column, str(role), example if len(example) <= 60 else f"{example[:59]}…")
+        shown.add_row(quoted(column, 40), str(role), quoted(next(iter(table.cells(at)), ""), 60))
     console(err=True).print(shown)
     if yes:
         return
