@@ -13,7 +13,7 @@ from humaneval.csv_file import csv_rows
 from humaneval.encodings import decode
 from humaneval.errors import InputError, PrerequisiteError
 from humaneval.foreign import excel
-from humaneval.text import counted, listed
+from humaneval.text import counted, quoted
 
 WHAT = "a table of stories and sentences"
 RIGHT_ENDING = "right ending"
@@ -181,7 +181,7 @@ def _parquet(data: bytes, path: Path) -> list[_Record]:
         values = parquet.read_table(io.BytesIO(data)).to_pylist()
     except (ArrowException, OSError) as error:
         raise InputError(
-            f"{path} is a damaged Parquet file: {listed([error])}", "Write the table again, or as CSV."
+            f"{path} is a damaged Parquet file: {quoted(error, 100)}", "Write the table again, or as CSV."
         ) from None
     return [_Record(number, value) for number, value in enumerate(values, 1)]
 

@@ -76,7 +76,7 @@ class Role:
             return f"system {self.system}" + (f", sentence {self.number}" if self.number else "")
         if self.kind is Kind.IGNORE:
             return "not used" + (f": {self.why}" if self.why else "")
-        return MEANINGS[self.kind] + (": it counts from 0, so 0 is the first" if self.from_zero else "")
+        return MEANINGS[self.kind] + (" (it counts from 0)" if self.from_zero else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,8 @@ def test_without_a_terminal_the_command_to_repeat_is_said_and_nothing_stored(
     asked = command(*arguments)
     assert asked.code == 2
     assert "position   which sentence was taken out" in asked.err
-    repeat = "humaneval study create 'my study' --pilot --from table.csv --map 'model b=ignore' --yes"
-    assert f"If they are: {repeat}. If not, add --map COLUMN=ROLE." in asked.err
+    repeat = "humaneval study create 'my study' --from table.csv --yes --pilot --map 'model b=ignore'"
+    assert f"If they are: `{repeat}`. If not, add --map COLUMN=ROLE." in asked.err
     assert not there.exists()
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.confirm", lambda *told, **more: False)

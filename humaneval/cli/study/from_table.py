@@ -108,7 +108,7 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     """Read the table, ask about its columns, and store the study. What is refused changes nothing."""
     table = read_table_file(source.file, encoding=source.encoding, worksheet=source.worksheet)
     layout = recognise(table, parse_roles(source.roles, table.columns))
-    _ask(table, layout, source.yes)
+    _ask(table, layout, source.yes, name, source.file)
     split = str(asked.design.get("split") or "")
     more = _stories_of(source, split)
     if layout.brings_stories or more:
@@ -186,20 +186,22 @@ def _list(problems: Sequence[Problem]) -> None:
         say(f"… and {len(lines) - SHOWN_PROBLEMS:,} more", err=True)
 
 
-def _ask(table: TableFile, layout: Layout, yes: bool) -> None:
+def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> None:
     """Print what each column was taken for, and ask whether that is right."""
     say(f"{table.name}: {counted(len(table.rows), 'line')}. Each column was taken for:", err=True)
-    shown = Table("Column", "Taken as", box=None, pad_edge=False, header_style="bold")
-    shown.add_column("Example", no_wrap=True, overflow="ellipsis")
-    for at, (column, role) in enumerate(zip(layout.columns, layout.roles, strict=True)):
-        shown.add_row(quoted(column, 40), str(role), quoted(next(iter(table.cells(at)), ""), 60))
-    console(err=True).print(shown)
+    screen = console(err=True)
+    shown = Table("Column", "Taken as", "Example", box=None, pad_edge=False, header_style="bold")
+    columns, roles = [quoted(name, 40) for name in layout.columns], [str(role) for role in layout.roles]
+    left = screen.width - max(map(len, columns)) - max(map(len, roles)) - 4
+    for at, (column, role) in enumerate(zip(columns, roles, strict=True)):
+        shown.add_row(column, role, quoted(next(iter(table.cells(at)), ""), min(max(left, 20), 60)))
+    screen.print(shown)
     if yes:
         return
     if not sys.stdin.isatty():
         raise UsageError(
             "there is no terminal to ask at whether the columns are right; nothing was stored",
-            f"If they are: {_again()}. If not, add --map COLUMN=ROLE.",
+            f"If they are: `{_again(name, file)}`. If not, add --map COLUMN=ROLE.",
         )
     if not click.confirm("Is that right?", default=True, err=True):
         raise UsageError(
@@ -208,18 +210,19 @@ def _ask(table: TableFile, layout: Layout, yes: bool) -> None:
         )
 
 
-def _again() -> str:
+def _again(name: str, file: Path) -> str:
     """The command of this run with --yes, as a shell takes it."""
     context = click.get_current_context()
-    words = context.command_path.split()[1:]
+    options: list[str] = []
     for parameter in context.command.params:
-        name, value = parameter.name or "", context.params.get(parameter.name or "")
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        given = parameter.name or ""
+        typed = context.get_parameter_source(given) is ParameterSource.COMMANDLINE
+        if isinstance(parameter, click.Argument) or given == "from_" or not typed:
             continue
+        value = context.params[given]
         for one in value if isinstance(value, tuple) else (value,):
-            flag = parameter.opts[-1] if isinstance(parameter, click.Option) else ""
-            words += [flag] if flag and one is True else [*filter(None, [flag]), str(one)]
-    return command(*words, "--yes")
+            options += [parameter.opts[0]] if one is True else [parameter.opts[0], str(one)]
+    return command("study", "create", name, "--from", file, "--yes", *options)
 
 
 def _tell(contents: Contents, settled: Settled, settings: StudyFile) -> None:
