@@ -14,6 +14,19 @@ _NUMBERED = re.compile(
 )
 _ORDINAL = re.compile(rf"({'|'.join(FIRST)})(?:sentence|satz)?")
 
+
+def _joined(firsts: str, seconds: str) -> str:
+    """Every first word alone and before every second one; the longer ones come first."""
+    return " ".join([*(one + two for one in firsts.split() for two in seconds.split()), *firsts.split()])
+
+
+_TAKEN_OUT = """
+    blank gap missing removed omitted deleted masked mask hole infill fill target cloze sentence slot
+"""
+_NUMBERS = "position pos index idx number num no nr id sentenceposition sentenceindex sentencenumber sentence"
+_ORIGINALS = """
+    original gold golden reference ref groundtruth truth true target human real correct removed missing masked
+"""
 NAMES: Mapping[Kind, tuple[str, ...]] = {
     kind: tuple(names.split())
     for kind, names in {
@@ -21,23 +34,20 @@ NAMES: Mapping[Kind, tuple[str, ...]] = {
             storyid inputstoryid id uid uuid itemid item docid exampleid instanceid key""",
         Kind.TITLE: """
             title storytitle titel titre titulo""",
-        Kind.POSITION: """
-            position pos blankposition blankindex blank gapposition gapindex gap missingposition missingindex
-            missingsentence missing removedposition removedsentence removed maskposition maskindex
-            maskedsentence masked sentenceposition sentenceindex sentencenumber sentenceno sentenceid
-            targetposition targetindex targetsentence target infillposition holeposition hole slot stelle
-            lücke satznummer whichsentence takenout sentence sent index idx""",
-        Kind.ORIGINAL: """
-            original originalsentence originaltext gold goldsentence goldtext golden reference
-            referencesentence ref groundtruth truth truesentence true targetsentence target humansentence
-            humantext human removedsentence removed missingsentence missing maskedsentence correct answer
-            label person author written source""",
+        Kind.POSITION: f"""
+            position pos {_joined(_TAKEN_OUT, _NUMBERS)} takenout whichsentence stelle lücke satznummer sent
+            index idx""",
+        Kind.ORIGINAL: f"""
+            {_joined(_ORIGINALS, "sentence text infill ending line")} answer label person author written
+            source""",
         Kind.SAMPLE: """
             sample sampleno samplenumber draw""",
         Kind.BEFORE: """
-            before left leftcontext prefix contextbefore precontext textbefore context1 beginning""",
+            before left prefix preceding beginning start contextbefore beforeblank beforegap textbefore
+            leftcontext precontext precedingcontext contextleft storybegin storystart storybefore context1""",
         Kind.AFTER: """
-            after right rightcontext suffix contextafter postcontext textafter context2 continuation""",
+            after right suffix following continuation end contextafter afterblank aftergap textafter
+            rightcontext postcontext followingcontext contextright storyend storyrest storyafter context2""",
         Kind.STORY: """
             story storytext fullstory storywithblank storywithgap maskedstory incomplete text maskedtext
             inputtext fulltext context passage paragraph sentences input template document prompt

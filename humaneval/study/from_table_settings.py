@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from humaneval.domain import POSITIONS, Story
-from humaneval.errors import InputError
+from humaneval.domain import POSITIONS, Story, refuse_name
+from humaneval.errors import InputError, UsageError
 from humaneval.store.stories import AUTO, TEST
 from humaneval.study.create import design_of
 from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file, rounded_up
@@ -131,6 +131,7 @@ def _generators(
                 f"the table calls a system {name!r}, and that is the study's own {name}",
                 f"Rename it: --map COLUMN=system:{name}-2; or leave it out: --map COLUMN=ignore.",
             )
+    refuse_system_names(every[2:])
     if "generators" in asked.design:
         return names
     given = own.design.get("generators")
@@ -140,6 +141,17 @@ def _generators(
         where = f"--preset {asked.preset}" if asked.preset else str(asked.file)
         said.append(f"The generators are those of the table, not those of {where}.")
     return {**names, "generators": every}
+
+
+def refuse_system_names(names: Sequence[str]) -> None:
+    """Raise UsageError for a header that cannot be the name of a generator, and say how to give another."""
+    for name in names:
+        try:
+            refuse_name(name)
+        except UsageError as error:
+            raise UsageError(
+                error.message, f"Give it another: --map COLUMN=system:NAME. {error.hint}"
+            ) from None
 
 
 def _common(contents: Contents, generators: Collection[str]) -> dict[str, set[int]]:

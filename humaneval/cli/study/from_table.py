@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 from rich.table import Table
+from sqlalchemy import Engine
 
 from humaneval.cli.run import App, console, say
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import InputError, StoreError, UsageError
 from humaneval.infills.blanks import select_stories
 from humaneval.progress import progress
 from humaneval.stories import Problem, read_stories
@@ -31,7 +32,7 @@ from humaneval.study.from_table import (
 from humaneval.study.from_table_columns import recognise
 from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_roles import Layout, parse_roles
-from humaneval.study.from_table_rows import NO_POSITION, Contents, contents_of
+from humaneval.study.from_table_rows import NO_POSITION, Contents, contents_of, refuse_layout
 from humaneval.study.from_table_settings import Asked, Settled, settle
 from humaneval.text import command, counted, listed, quoted
 
@@ -110,10 +111,11 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     layout = recognise(table, parse_roles(source.roles, table.columns))
     _ask(table, layout, source.yes, name, source.file)
     split = str(asked.design.get("split") or "")
+    refuse_layout(table, layout)
     more = _stories_of(source, split)
     if layout.brings_stories or more:
         _checked(source, contents_of(table, layout, more, split=split), asked, name)
-    engine = app.made_engine if layout.brings_stories or more else app.engine
+    engine = app.made_engine if layout.brings_stories or more else _with_stories(app, source)
     known = [*select_stories(engine), *more]
     contents = contents_of(table, layout, known, split=split)
     settled = _checked(source, contents, asked, name)
@@ -129,18 +131,29 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     return MadeFromTable(made, settings, _document(source, table, layout, contents, settled))
 
 
+def _with_stories(app: App, source: Source) -> Engine:
+    """The database, if the table names stories only by their ids. Raises InputError if there is none."""
+    try:
+        return app.engine
+    except StoreError as error:
+        raise InputError(
+            f"{source.file} names stories only by their ids, and {error.message}",
+            "Give the file with the stories: --stories FILE.",
+        ) from None
+
+
 def _stories_of(source: Source, split: str) -> Sequence[Any]:
     """The stories of the second file. Raises InputError if any of them cannot be used."""
     if source.stories is None:
         return ()
     read = read_stories(source.stories, split=split, source=source.stories.name)
-    _refuse(read.problems, f"stories in {source.stories}")
+    _refuse(read.problems, "story", source.stories)
     return read.stories
 
 
 def _checked(source: Source, contents: Contents, asked: Asked, name: str) -> Settled:
     """The study's settings. Raises InputError if a line, a sentence or the whole is refused."""
-    _refuse(contents.problems, f"lines of {source.file}")
+    _refuse(contents.problems, "line", source.file)
     if not contents.blanks or not any(contents.systems.values()):
         raise InputError(f"{source.file} has no sentence by any system", "Look at the table above.")
     settled = settle(contents, asked)
@@ -162,7 +175,7 @@ def _accept(found: Sequence[Problem]) -> str:
     return " ".join(f"--allow '{status}'" for status in sorted(statuses))
 
 
-def _refuse(problems: Sequence[Problem], what: str) -> None:
+def _refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
     if problems:
         _list(problems)
         hint = "Correct them in the file, or say with --map COLUMN=ROLE what the columns hold."
@@ -171,7 +184,8 @@ def _refuse(problems: Sequence[Problem], what: str) -> None:
                 "Add a column `position` with 1 to 5, or `original` with the sentence; or name them:"
                 " --map COLUMN=position."
             )
-        raise InputError(f"{len(problems):,} {what} cannot be used; nothing was stored", hint)
+        number = counted(len(problems), noun, plural="stories" if noun == "story" else "")
+        raise InputError(f"{number} of {file} cannot be used; nothing was stored", hint)
 
 
 def _list(problems: Sequence[Problem]) -> None:
