@@ -180,9 +180,8 @@ class _Recognition:
         endings = [at for at in self._free() if self.plain[at] in ENDINGS]
         if numbers != set(POSITIONS[:-1]) or not endings:
             return
-        others = any(
-            self.plain[at] in NAMES[Kind.ORIGINAL] and self._are_sentences(at) for at in self._free()
-        )
+        originals = {*NAMES[Kind.ORIGINAL]} - ENDINGS
+        others = any(self.plain[at] in originals and self._are_sentences(at) for at in self._free())
         whole = others or self._has(Kind.POSITION) or self._has(Kind.ORIGINAL)
         self.roles[endings[0]] = Role(Kind.SENTENCE, SENTENCES) if whole else Role(Kind.ORIGINAL)
 
