@@ -133,12 +133,12 @@ def refuse_names(name: str, study: StudyFile) -> None:
         )
 
 
-def refuse_study(engine: Engine, name: str, study: StudyFile) -> bool:
-    """Raise UsageError if the study is refused whatever is stored later. Returns whether it is there."""
+def refuse_study(engine: Engine, name: str, study: StudyFile) -> None:
+    """Raise UsageError if the study is refused whatever is stored later."""
     refuse_names(name, study)
     with reading(engine) as session:
         _refuse_unknown_studies(session, name, study)
-        return _existing(session, name, study) is not None
+        _existing(session, name, study)
 
 
 def _existing(session: Session, name: str, study: StudyFile) -> StudyRow | None:

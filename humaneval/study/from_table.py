@@ -1,7 +1,8 @@
 """From a table of stories and systems' sentences to a stored study, in one step. This module is the door.
 
-`from_table_file` reads the file, `from_table_columns` recognises its columns, `from_table_rows` makes stories and
-infills of its rows, and `from_table_settings` the study's settings. None of them knows the database.
+`from_table_file` reads the file, `from_table_columns` recognises its columns, `from_table_rows` makes
+stories and infills of its rows, and `from_table_settings` the study's settings. None of them knows the
+database.
 
 Whatever can be refused is refused before anything is stored. What is stored goes through the same doors as
 imported stories and replayed infills, so that after a kill the same step goes on.

@@ -121,8 +121,8 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     settled = _checked(source, contents, asked, name)
     settings, text = settled.read
     generators = [*own_generators(settings), *systems_of(contents, source.file)]
-    if not refuse_study(engine, name, settings):
-        refuse_stored(engine, generators, settings)
+    refuse_study(engine, name, settings)
+    refuse_stored(engine, generators, settings)
     _tell(contents, settled, settings)
     with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
         made = store_table(engine, name, settings, text, contents, generators, advance)
