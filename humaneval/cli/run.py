@@ -221,7 +221,7 @@ def warn_if_open(database: str) -> None:
         )
 
 
-def console() -> Console:
+def console(*, err: bool = False) -> Console:
     """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only
     brackets."""
     from rich.console import Console
@@ -234,7 +234,9 @@ def console() -> Console:
             for each in super().render(*args, **options):
                 yield each if each.control else Segment(printable(each.text), each.style)
 
-    return Plain(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
+    return Plain(
+        file=sys.stderr if err else sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False
+    )
 
 
 def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *, due: bool = True) -> None:

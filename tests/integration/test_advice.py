@@ -46,6 +46,9 @@ NOT_WALKED = {
     "humaneval/cli/score.py: responses import x --out responses.csv": "other people's files, which vary",
     "humaneval/cli/status.py: publish x --to link --places NUMBER": "answers that come late, by link",
     "humaneval/cli/stories.py: stories show ID": "a story file whose sentences are doubtful",
+    "humaneval/cli/study/from_table.py: study create x --from x --yes": (
+        "no terminal: tests/integration/test_from_table.py"
+    ),
     "humaneval/cli/study/create.py: study plan x": "only after a fault of our own",
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
@@ -63,6 +66,9 @@ NOT_WALKED = {
     ),
     "humaneval/study/file_errors.py: init": "a person compares the file with a new one",
     "humaneval/study/create.py: worker exclude x WORKER": "tests/integration/crowd/test_participation.py",
+    "humaneval/study/from_table.py: generators forget x": (
+        "two tables with one system: tests/integration/test_from_table.py"
+    ),
     "humaneval/study/usable_infills.py: generate --generator KIND --as NAME": "walked with a name filled in",
     "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT": (
         "a person writes the words: tests/unit/test_page_words.py"
