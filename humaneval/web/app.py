@@ -23,7 +23,7 @@ from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
-from humaneval.web import hit_forms, link_forms, security
+from humaneval.web import hit_forms, link_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
 
@@ -40,12 +40,14 @@ def create_app(
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0,
     *,
     host: str = "",
+    requester_token: str = "",
 ) -> Flask:
     """The application, for a database of the current revision.
 
     `host` is the address that it listens on, if that is not the settings' own. `answered` is called with
     endpoint and study as soon as a worker's answers are stored. It must be quick. `in_hand` asks the platform
-    how many workers have a HIT in hand, by endpoint, study and its id there.
+    how many workers have a HIT in hand, by endpoint, study and its id there. The requester's pages are only
+    there with a `requester_token`.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -65,6 +67,7 @@ def create_app(
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
+    requester.install(app, requester_token)
     security.install(app)
     return app
 
