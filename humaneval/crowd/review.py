@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, case, func, or_, select, true, update
+from sqlalchemy import and_, bindparam, case, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.outbox import AS_SQL, hold_study
@@ -51,19 +51,26 @@ def review_work(study: Study, endpoint: str) -> list[Reviewed]:
     """Every collected assignment, with the exclusions by the study's own rule, which are recorded."""
     decide_exclusions(study, endpoint)
     with reading(study.engine) as session:
-        return _reviewed(session, study, endpoint, {}, None)
+        return _reviewed(session, study, endpoint, {})
 
 
-def would_review(study: Study, endpoint: str, worker_id: int | None = None) -> list[Reviewed]:
-    """The same without recording anything, of all workers or of one."""
+def would_review(study: Study, endpoint: str) -> list[Reviewed]:
+    """The same without recording anything."""
     with reading(study.engine) as session:
-        decided = {change["of"]: change["why"] for change in _decided(session, study, endpoint)}
-        return _reviewed(session, study, endpoint, decided, worker_id)
+        return _reviewed(session, study, endpoint, _would_exclude(session, study, endpoint))
 
 
-def _reviewed(
-    session: Session, study: Study, endpoint: str, decided: Mapping[int, str], worker_id: int | None
-) -> list[Reviewed]:
+def would_exclude(study: Study, endpoint: str) -> dict[int, str]:
+    """Why assignments do not count, where that is not recorded yet: by id, and empty if they count now."""
+    with reading(study.engine) as session:
+        return _would_exclude(session, study, endpoint)
+
+
+def _would_exclude(session: Session, study: Study, endpoint: str) -> dict[int, str]:
+    return {change["of"]: change["why"] for change in _decided(session, study, endpoint)}
+
+
+def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[int, str]) -> list[Reviewed]:
     """`decided` has exclusions that are not recorded, by assignment."""
     passages = study.settings.design.row_size
     answered = (
@@ -84,7 +91,6 @@ def _reviewed(
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint == endpoint,
             AssignmentRow.state.in_(COLLECTED),
-            true() if worker_id is None else AssignmentRow.worker_id == worker_id,
         )
         .options(joinedload(AssignmentRow.worker))
         .order_by(AssignmentRow.id)
