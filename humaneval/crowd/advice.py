@@ -151,7 +151,8 @@ def stray_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator
     strays = sum(line.state == "submitted" and not line.passages for line in work)
     if strays:
         yield Line(
-            f"{strays} of them match no form of this study. Approve or reject each by its id: ",
+            f"{counted(strays, 'submission', 'matches', 'match')} no form of this study. Approve or reject"
+            " each by its id: ",
             command("approve", study, "ID", "--to", endpoint),
             waits=True,
         )

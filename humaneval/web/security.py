@@ -20,6 +20,11 @@ def allow_frames(sites: Sequence[str], submit_origins: Sequence[str]) -> None:
     g.form_action = " ".join(("'self'", *submit_origins))
 
 
+def refuse_forms() -> None:
+    """For the current response: nothing on its page can be sent anywhere."""
+    g.form_action = "'none'"
+
+
 def allow_on_page(directive: str) -> None:
     """For the current response: one directive more, about what its page may do."""
     g.also_allowed = (*g.get("also_allowed", ()), directive)

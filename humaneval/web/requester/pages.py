@@ -20,7 +20,7 @@ from humaneval.web.requester import passages as of_study
 from humaneval.web.requester import people, progress, scores
 from humaneval.web.requester.render import ASSETS, Paged, page, part
 from humaneval.web.requester.render import asset as read_asset
-from humaneval.web.security import allow_frames, allow_on_page
+from humaneval.web.security import allow_on_page, refuse_forms
 
 blueprint = Blueprint("requester", __name__)
 
@@ -32,7 +32,7 @@ COMMENTS_SHOWN = 5
 @blueprint.before_request
 def let_our_script_ask() -> None:
     """Our script fetches newer figures from here. Nothing is sent anywhere."""
-    allow_frames([], [])
+    refuse_forms()
     allow_on_page("connect-src 'self'")
 
 
@@ -74,6 +74,7 @@ def study(name: str) -> Response:
     with reading(opened.engine) as session:
         stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened)
     generators = progress.by_generator(opened, moment)
+    waits = progress.waiting(opened, stands.endpoints, moment)
     return page(
         "study.html",
         study=opened,
@@ -81,7 +82,8 @@ def study(name: str) -> Response:
         moment=moment,
         generators=generators,
         positions=progress.by_position(generators),
-        lines=progress.lines_waiting(opened, stands.endpoints, moment),
+        lines=waits.lines,
+        undecided=waits.strays,
         said=progress.last_said(opened, [one.endpoint for one in stands.endpoints]),
         comments=people.comments(opened, 1, COMMENTS_SHOWN),
         strays=people.odd_forms(opened, 1, strays=True),
@@ -112,7 +114,6 @@ def form(name: str) -> Response:
         )
         by_link = request.args.get("by") == "link"
         shown = form_of(session, session.get_one(StudyRow, opened.id), found, "link" if by_link else "")
-    allow_frames([], ["'none'"])
     html = render(
         "looked_at.html",
         shown.study,

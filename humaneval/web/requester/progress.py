@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -34,7 +34,7 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.study.stored import Study, study_of
-from humaneval.text import Answerers
+from humaneval.text import Answerers, command
 
 
 @dataclass(slots=True)
@@ -164,15 +164,25 @@ def _warning(who: Answerers, row: StudyRow) -> str:
     return ""
 
 
-def lines_waiting(study: Study, endpoints: Iterable[EndpointStatus], moment: datetime) -> list[Line]:
+class Waits(NamedTuple):
     """What waits for a person, in the words of `status` and `review`, with the command for each decision."""
-    found: list[Line] = []
+
+    lines: list[Line]
+    strays: list[Line]
+    """About submissions that match no form."""
+
+
+def waiting(study: Study, endpoints: Sequence[EndpointStatus], moment: datetime) -> Waits:
+    """All that waits. What `status` only sends to `review` for is left out: these pages show it."""
+    lines: list[Line] = []
+    strays: list[Line] = []
     for one in endpoints:
-        found += [line for line in progress_lines(one, study.name, moment) if line.waits]
-        work = would_review(study, one.endpoint)
-        found += stray_lines(study.name, one.endpoint, work)
-        found += waiting_lines(study.name, one.endpoint, work)
-    return found or [unpublished(study.name)] * (not endpoints)
+        review, work = command("review", study.name, "--to", one.endpoint), would_review(study, one.endpoint)
+        said = progress_lines(one, study.name, moment)
+        lines += waiting_lines(study.name, one.endpoint, work)
+        lines += [line for line in said if line.waits and line.command != review]
+        strays += stray_lines(study.name, one.endpoint, work)
+    return Waits(lines if endpoints else [unpublished(study.name)], strays)
 
 
 class Said(NamedTuple):

@@ -13,6 +13,7 @@ from flask import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from humaneval.report.figures.drawing import STYLE
 from humaneval.text import counted
 from humaneval.web.messages import root
 
@@ -90,4 +91,4 @@ def asset(name: str) -> str:
     environment = _environment()
     if environment.loader is None:
         raise LookupError(name)
-    return environment.loader.get_source(environment, name)[0]
+    return environment.loader.get_source(environment, name)[0] + (STYLE if name.endswith(".css") else "")

@@ -30,6 +30,6 @@
       button.textContent = "Copied";
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
-    code.after(" ", button);
+    code.after(button);
   }
 })();
