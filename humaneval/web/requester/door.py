@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hmac
 
-from flask import Flask, Response, abort, current_app, g, request
+from flask import Flask, Response, current_app, request
 from sqlalchemy import Engine
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import StoreError
 from humaneval.store.engine import writing
+from humaneval.web.hit_forms import http_error
 from humaneval.web.requester import pages
 from humaneval.web.requester.render import page
 
@@ -48,8 +49,7 @@ def install(app: Flask, token: str) -> None:
         if len(parts) < 3 or parts[1] != FOLDER:
             return None
         if not hmac.compare_digest(parts[2].encode(), expected):
-            abort(404)
-        g.requester = True
+            return http_error(NotFound())  # as for any other address, and not as these pages say it
         if len(parts) == 3:  # a relative address, because a proxy may put us into a folder
             return Response(status=308, headers={"Location": f"{token}/"})
         return None
