@@ -96,7 +96,7 @@ def test_a_page_sets_no_cookie_is_kept_nowhere_and_does_not_name_the_token(half:
 
 
 def test_no_page_writes_anything_or_shows_who_a_person_is(sqlite_engine: Engine, half: Pages) -> None:
-    def everything() -> list[list[Any]]:
+    def everything() -> list[Any]:
         with sqlite_engine.connect() as connection:
             return [connection.execute(select(each)).all() for each in METADATA.sorted_tables]
 

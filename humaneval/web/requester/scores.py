@@ -11,7 +11,8 @@ from sqlalchemy import func, select
 from humaneval.errors import HumanEvalError
 from humaneval.report.figures.forest import score_plot
 from humaneval.report.phrases import chance, control, excluded, few, method, sentence
-from humaneval.scoring.scores import GeneratorScore, ScoreTable
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.store.engine import reading
 from humaneval.store.queries import TEST_ENDPOINTS, forms_set_aside, rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, StudyRow
@@ -19,6 +20,8 @@ from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected
 from humaneval.study.stored import Study
 
+_NONE = Declared((), below_human=False)
+"""No comparison: they take most of the time, and the page has none."""
 _one_at_a_time = Lock()
 """Scores and plots take the processor, and people who answer come first."""
 
@@ -76,7 +79,8 @@ def shown(study: Study) -> Shown:
         is_test, aside = row.is_test, forms_set_aside(session, row)
     with _one_at_a_time:
         try:
-            table = collected(study, tests=is_test).table()
+            found = collected(study, tests=is_test)
+            table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
         before = {one.generator: one for one in table.before_exclusions}
