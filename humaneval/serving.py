@@ -26,7 +26,7 @@ FILES_EACH = 3
 """Those of a thread's connection to an SQLite database."""
 SECONDS_TO_FINISH = 10.0
 
-RANKS = 3
+RANKS = 4
 Rank = Callable[[str, str], int]
 """Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
 

@@ -106,9 +106,12 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
 
 
 def _rank(method: str, path: str) -> int:
-    """Files need no database. And who sends answers must not wait behind a crowd that opens forms."""
+    """Files need no database. And who sends answers must not wait behind a crowd that opens forms; nobody
+    must wait behind a researcher who looks on."""
     if path.startswith("/assets/"):
         return 0
+    if path.startswith("/requester/"):
+        return 3
     return 1 if method == "POST" or path.endswith("/sent") else 2
 
 

@@ -95,9 +95,13 @@ def test_a_page_sets_no_cookie_is_kept_nowhere_and_does_not_name_the_token(half:
     assert half.client.post(f"/requester/{half.token}/{page}").status_code == 405
 
 
-def test_no_page_writes_anything_or_shows_who_a_person_is(sqlite_engine: Engine, half: Pages) -> None:
+def test_no_page_writes_anything_or_shows_who_a_person_is(engine: Engine, study_factory: Callable) -> None:
+    study_factory(engine, design={"annotators": 16})
+    answer_half(engine)
+    half = Pages(engine)
+
     def everything() -> list[Any]:
-        with sqlite_engine.connect() as connection:
+        with engine.connect() as connection:
             return [connection.execute(select(each)).all() for each in METADATA.sorted_tables]
 
     before = everything()
@@ -174,7 +178,10 @@ def test_every_command_is_one_that_status_or_review_prints(half: Pages, command:
     assert "humaneval review study --to production --approve" in commands
     assert "humaneval collect study --to production --accept-differences" in commands
     assert "humaneval approve study ID --to production" in commands
-    assert [one for one in commands if one not in printed] == ["humaneval status study"]
+    assert [one for one in commands if one not in printed] == [
+        "humaneval status study",
+        "humaneval status study --reconcile",
+    ]
 
 
 def test_a_person_has_their_answers_in_order_what_stood_out_and_their_pay(

@@ -90,6 +90,7 @@ def study(name: str) -> Response:
         differing=people.odd_forms(opened, 1, strays=False),
         ready=scores.ready(opened),
         ask=command("status", opened.name),
+        compare=command("status", opened.name, "--reconcile"),
     )
 
 
