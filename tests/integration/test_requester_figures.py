@@ -79,6 +79,7 @@ def test_the_pages_are_there_only_under_the_token(sqlite_engine: Engine, half: P
             assert half.client.post(f"/requester/{wrong}{path}").status_code == 404
     assert half.client.get("/requester/wrong/").data == unknown
     assert half.client.get(f"/requester/{half.token}").headers["Location"] == f"{half.token}/"
+    assert half.get("study/study").headers["Location"] == "study/"
     assert token_of(sqlite_engine) == half.token
     assert requester_address("http://a.example/forms/", "t") == "http://a.example/forms/requester/t/"
 
@@ -163,12 +164,17 @@ def test_early_scores_are_hidden_and_then_are_those_of_score(half: Pages, comman
     assert rows == expected
 
 
-def test_scores_are_shown_when_every_form_is_in(sqlite_engine: Engine, study_factory: Callable) -> None:
-    study_factory(sqlite_engine, design={"annotators": 8})
+@pytest.mark.parametrize(("pilot", "verb"), [(False, "score study<"), (True, "score study --tests<")])
+def test_scores_are_shown_when_every_form_is_in(
+    sqlite_engine: Engine, study_factory: Callable, pilot: bool, verb: str
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 8, "pilot": pilot})
     answer(sqlite_engine)
     shown = Pages(sqlite_engine).get("study/study/scores").text
     assert "<svg" in shown
     assert "not final" not in shown
+    assert verb in shown
+    assert ("A pilot" in shown) == pilot
 
 
 def test_every_command_is_one_that_status_or_review_prints(half: Pages, command: Command) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from flask import Blueprint, Response, abort, request
 from sqlalchemy import select
 
@@ -64,6 +66,12 @@ def _studies(template: str) -> Response:
         ).all()
         listed = paged.of(list(progress.standings(session, context().engine, rows)))
     return page(template, studies=listed, moment=now())
+
+
+@blueprint.get("/study/<name>")
+def to_study(name: str) -> Response:
+    """A relative address, because a proxy may put us into a folder."""
+    return Response(status=308, headers={"Location": f"{quote(name, safe='')}/"})
 
 
 @blueprint.get("/study/<name>/")
@@ -138,7 +146,9 @@ def all_people(name: str) -> Response:
 def person(name: str, pseudonym: str) -> Response:
     """One of them, with all answers in order."""
     opened = _opened(name)
-    forms = people.person(opened, pseudonym) or abort(404)
+    forms = people.person(opened, pseudonym) if pseudonym.isprintable() else []
+    if not forms:
+        abort(404)
     return page("person.html", study=opened, pseudonym=pseudonym, forms=forms)
 
 
@@ -181,7 +191,7 @@ def study_scores(name: str) -> Response:
     """The scores, once the planned number of people has answered, or if they are asked for early."""
     opened = _opened(name)
     ready = scores.ready(opened)
-    early = not ready.complete
+    early, pilot = not ready.complete, opened.settings.design.pilot
     look = not early or request.args.get("early") == "yes"
     allow_on_page("style-src-attr 'unsafe-inline'")  # the plot's colours
     return page(
@@ -190,7 +200,8 @@ def study_scores(name: str) -> Response:
         ready=ready,
         early=early,
         shown=scores.shown(opened) if look else None,
-        ask=command("score", opened.name),
+        pilot=pilot,
+        ask=command("score", opened.name, *["--tests"] * pilot),
     )
 
 

@@ -114,12 +114,12 @@ def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
 
 
 def by_position(generators: Iterable[OfGenerator]) -> dict[int, Counts]:
-    """The same added up over generators."""
+    """The same added up over generators, for the positions that the design has."""
     found: dict[int, Counts] = defaultdict(Counts)
     for one in generators:
         for position, counts in one.at.items():
             found[position].add(counts)
-    return dict(found)
+    return {position: counts for position, counts in sorted(found.items()) if counts.planned}
 
 
 class Standing(NamedTuple):
@@ -195,6 +195,7 @@ class Said(NamedTuple):
 
 _OPERATIONS = {
     "publish": "a HIT is up",
+    "publish link": "a link is up",
     "invite": "a link is up",
     "approve": "a form is approved",
     "reject": "a form is rejected",
@@ -224,7 +225,8 @@ def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Sai
         .limit(1)
     ).first()
     if done:
-        words = _OPERATIONS.get(done.operation, f"“{done.operation}” is done")
+        by_link = f"{done.operation} {endpoint}"
+        words = _OPERATIONS.get(by_link) or _OPERATIONS.get(done.operation, f"“{done.operation}” is done")
         yield Said(endpoint, f"Confirmed: {words}.", done.confirmed_at)
     came = session.scalar(
         select(func.max(AnswerRow.received_at))
