@@ -33,6 +33,7 @@ def serve(app: App, host: str | None, port: int | None, with_pages: bool) -> Non
         Asker(app.study_at).in_hand,
         host=host,
         requester_token=token,
+        requester_at=app.study_at,
     )
 
     def announce(port: int) -> None:

@@ -17,6 +17,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import stored_secret
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PrerequisiteError
 from humaneval.serving import SECONDS_TO_FINISH, Servers, until_told
 from humaneval.settings import Settings
@@ -41,13 +42,14 @@ def create_app(
     *,
     host: str = "",
     requester_token: str = "",
+    requester_at: Callable[[str, str], StudyAtPlatform] | None = None,
 ) -> Flask:
     """The application, for a database of the current revision.
 
     `host` is the address that it listens on, if that is not the settings' own. `answered` is called with
     endpoint and study as soon as a worker's answers are stored. It must be quick. `in_hand` asks the platform
     how many workers have a HIT in hand, by endpoint, study and its id there. The requester's pages are only
-    there with a `requester_token`.
+    there with a `requester_token`. They ask the platform if `requester_at` opens a study there.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -67,7 +69,7 @@ def create_app(
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
-    requester.install(app, requester_token)
+    requester.install(app, requester_token, requester_at)
     security.install(app)
     return app
 

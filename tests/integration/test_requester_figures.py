@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from html import unescape
 from typing import Any
@@ -12,9 +13,15 @@ import pytest
 from sqlalchemy import Engine, select, text
 from werkzeug.test import Client, TestResponse
 
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.settings import Settings
+from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
 from humaneval.store.tables import METADATA, PassageRow
+from humaneval.study.stored import study_key
 from humaneval.web.app import create_app
 from humaneval.web.requester import requester_address, token_of
 from tests.answered import COMMENT, answer, answer_half
@@ -37,9 +44,10 @@ PAGES = (
 class Pages:
     """A browser at the requester's pages."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, at: Callable[[str, str], StudyAtPlatform] | None = None) -> None:
         self.token = token_of(engine)
-        self.client = Client(create_app(Settings(), engine, requester_token=self.token), use_cookies=False)
+        app = create_app(Settings(), engine, requester_token=self.token, requester_at=at)
+        self.client = Client(app, use_cookies=False)
 
     def get(self, page: str) -> TestResponse:
         return self.client.get(f"/requester/{self.token}/{page}")
@@ -141,6 +149,36 @@ def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
         if name not in ("Generator", "All"):
             assert cells[5:] == [str(told["submitted"]), "16", "1", "1", str(told["approved"])]
             assert sum(int(cell.split("/")[0]) for cell in cells[:5]) == told["submitted"]
+
+
+def test_what_is_submitted_and_not_collected_is_heard_from_the_marketplace(
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    form_server: Callable,
+    platform: MTurk,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at)
+    up = publish_hits(at, public_url=form_server(sqlite_engine).url)
+    work_through(Crowd(3, Skills(1.0)), up.preview_urls[0], study_key(at.study))
+    pages = Pages(sqlite_engine, lambda endpoint, study: open_study_at(sqlite_engine, study, platform))
+    assert pages.figures("study/study/")["Answered here"] == "3"  # nobody waits for the marketplace
+    until = time.monotonic() + 20
+    while "was asked" not in pages.get("study/study/live").text:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    for collected in (0, 3):
+        (told,) = command("status", "study", "--json").json["endpoints"]
+        shown = pages.figures("study/study/")
+        assert (told["submitted"], told["not_collected"]) == (3, 3 - collected)
+        assert (shown["Answered here"], shown["Collected"]) == (str(told["answered"]), str(collected))
+        assert "<strong>3</strong> of 4 forms submitted" in pages.get("").text
+        command("collect", "study")
 
 
 def test_early_scores_are_hidden_and_then_are_those_of_score(half: Pages, command: Command) -> None:

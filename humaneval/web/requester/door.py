@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 
 from flask import Flask, Response, current_app, request
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, NotFound
 
 from humaneval.crowd.pseudonyms import stored_secret
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
 from humaneval.store.engine import writing
 from humaneval.web.hit_forms import http_error
 from humaneval.web.requester import pages
+from humaneval.web.requester.heard import Heard
 from humaneval.web.requester.render import page
 
 FOLDER = "requester"
@@ -36,10 +39,14 @@ def requester_address(public_url: str, token: str) -> str:
     return f"{public_url.rstrip('/')}/{FOLDER}/{token}/"
 
 
-def install(app: Flask, token: str) -> None:
-    """Add the pages to `app` under `token`. Without a token there are none."""
+def install(app: Flask, token: str, open_at: Callable[[str, str], StudyAtPlatform] | None = None) -> None:
+    """Add the pages to `app` under `token`. Without a token there are none.
+
+    `open_at` opens a study at an endpoint, both by name, so that the platform can be asked.
+    """
     if not token:
         return
+    app.extensions[pages.HEARD] = Heard(open_at)
     expected = token.encode()
 
     @app.before_request

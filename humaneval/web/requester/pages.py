@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from flask import Blueprint, Response, abort, request
+from flask import Blueprint, Response, abort, current_app, request
 from sqlalchemy import select
 
 from humaneval.crowd.form_of_row import form_of
@@ -20,12 +20,15 @@ from humaneval.web.forms import context
 from humaneval.web.messages import root
 from humaneval.web.requester import passages as of_study
 from humaneval.web.requester import people, progress, scores
+from humaneval.web.requester.heard import Heard
 from humaneval.web.requester.render import ASSETS, Paged, page, part
 from humaneval.web.requester.render import asset as read_asset
 from humaneval.web.security import allow_on_page, refuse_forms
 
 blueprint = Blueprint("requester", __name__)
 
+HEARD = "requester's pages: heard"
+"""Where the application keeps what platforms said."""
 STUDIES_PER_PAGE = 20
 COMMENTS_SHOWN = 5
 """On the page of the study itself."""
@@ -64,7 +67,7 @@ def _studies(template: str) -> Response:
         rows = session.scalars(
             select(StudyRow).order_by(StudyRow.id.desc()).limit(paged.size).offset(paged.offset)
         ).all()
-        listed = paged.of(list(progress.standings(session, context().engine, rows)))
+        listed = paged.of(list(progress.standings(session, context().engine, rows, _heard())))
     return page(template, studies=listed, moment=now())
 
 
@@ -80,7 +83,7 @@ def study(name: str) -> Response:
     opened = _opened(name)
     moment = now()
     with reading(opened.engine) as session:
-        stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened)
+        stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened, _heard())
     generators = progress.by_generator(opened, moment)
     waits = progress.waiting(opened, stands.endpoints, moment)
     return page(
@@ -107,7 +110,7 @@ def study_live(name: str) -> Response:
     """The part of that page that changes."""
     opened = _opened(name)
     with reading(opened.engine) as session:
-        stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened)
+        stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened, _heard())
     return page("study_live.html", study=opened, stands=stands, moment=now())
 
 
@@ -212,6 +215,11 @@ def _opened(name: str) -> Study:
         return open_study(context().engine, name)
     except UsageError:
         abort(404)
+
+
+def _heard() -> Heard:
+    found: Heard = current_app.extensions[HEARD]
+    return found
 
 
 def _number(name: str = "page") -> int:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import Engine, and_, case, func, select
@@ -35,6 +34,7 @@ from humaneval.store.tables import (
 )
 from humaneval.study.stored import Study, study_of
 from humaneval.text import Answerers, command
+from humaneval.web.requester.heard import Heard
 
 
 @dataclass(slots=True)
@@ -131,11 +131,8 @@ class Standing(NamedTuple):
     """The warning about programs that answered; empty if only people did."""
     created_at: datetime
     endpoints: list[EndpointStatus]
-
-    @property
-    def spent(self) -> Decimal:
-        """At all endpoints, with fees."""
-        return sum((one.spent for one in self.endpoints), Decimal("0.00"))
+    asked: dict[str, datetime]
+    """When each platform that was asked answered, by endpoint."""
 
 
 def count_studies(session: Session) -> int:
@@ -143,17 +140,23 @@ def count_studies(session: Session) -> int:
     return session.scalar(select(func.count()).select_from(StudyRow)) or 0
 
 
-def standing(session: Session, row: StudyRow, study: Study) -> Standing:
-    """Where a study stands. No platform is asked."""
+def standing(session: Session, row: StudyRow, study: Study, heard: Heard) -> Standing:
+    """Where a study stands, by our database and what platforms said last."""
+    told = heard.of(study)
     return Standing(
-        study, row.is_test, _warning(answerers(session, row), row), row.created_at, study_status(study)
+        study,
+        row.is_test,
+        _warning(answerers(session, row), row),
+        row.created_at,
+        study_status(study, there={endpoint: one.there for endpoint, one in told.items()}),
+        {endpoint: one.at for endpoint, one in told.items()},
     )
 
 
-def standings(session: Session, engine: Engine, rows: Iterable[StudyRow]) -> Iterator[Standing]:
+def standings(session: Session, engine: Engine, rows: Iterable[StudyRow], heard: Heard) -> Iterator[Standing]:
     """The same for several studies."""
     for row in rows:
-        yield standing(session, row, study_of(engine, row))
+        yield standing(session, row, study_of(engine, row), heard)
 
 
 def _warning(who: Answerers, row: StudyRow) -> str:
