@@ -23,7 +23,7 @@ from humaneval.web.requester import people, progress, scores
 from humaneval.web.requester.heard import Heard
 from humaneval.web.requester.render import ASSETS, Paged, page, part
 from humaneval.web.requester.render import asset as read_asset
-from humaneval.web.security import allow_on_page, refuse_forms
+from humaneval.web.security import allow_fetches, allow_plots, refuse_forms
 
 blueprint = Blueprint("requester", __name__)
 
@@ -38,7 +38,7 @@ COMMENTS_SHOWN = 5
 def let_our_script_ask() -> None:
     """Our script fetches newer figures from here. Nothing is sent anywhere."""
     refuse_forms()
-    allow_on_page("connect-src 'self'")
+    allow_fetches()
 
 
 @blueprint.get("/assets/<name>")
@@ -196,7 +196,7 @@ def study_scores(name: str) -> Response:
     ready = scores.ready(opened)
     early, pilot = not ready.complete, opened.settings.design.pilot
     look = not early or request.args.get("early") == "yes"
-    allow_on_page("style-src-attr 'unsafe-inline'")  # the plot's colours
+    allow_plots()
     return page(
         "scores.html",
         study=opened,
