@@ -34,7 +34,7 @@ SECONDS_TO_READ = 10.0
 """The same for one that does not read its answer."""
 LOOK_SECONDS = 0.5
 
-RANKS = 3
+RANKS = 4
 Rank = Callable[[str, str], int]
 """Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
 
