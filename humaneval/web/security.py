@@ -20,6 +20,11 @@ def allow_frames(sites: Sequence[str], submit_origins: Sequence[str]) -> None:
     g.form_action = " ".join(("'self'", *submit_origins))
 
 
+def allow_on_page(directive: str) -> None:
+    """For the current response: one directive more, about what its page may do."""
+    g.also_allowed = (*g.get("also_allowed", ()), directive)
+
+
 def install(app: Flask) -> None:
     """Set the headers on every response of `app`. No X-Frame-Options: it cannot name a site."""
 
@@ -29,7 +34,7 @@ def install(app: Flask) -> None:
         response.headers["Content-Security-Policy"] = (
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
             f"form-action {action}; frame-ancestors {ancestors}"
-        )
+        ) + "".join(f"; {directive}" for directive in g.get("also_allowed", ()))
         for name, value in _ALWAYS.items():
             response.headers.setdefault(name, value)
         response.headers.setdefault("Cache-Control", "no-store")

@@ -9,8 +9,10 @@ from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd.pseudonyms import stored_secret
+from humaneval.errors import StoreError
 from humaneval.store.engine import writing
 from humaneval.web.requester import pages
+from humaneval.web.requester.render import page
 
 FOLDER = "requester"
 SECRET = "requester's token"
@@ -63,9 +65,12 @@ def forget_the_token(endpoint: str | None, values: dict[str, object] | None) -> 
 
 
 @pages.blueprint.errorhandler(Exception)
-def failed(error: Exception) -> Response | HTTPException:
+def failed(error: Exception) -> Response:
     """Flask's own log entry of an error would hold the address."""
     if isinstance(error, HTTPException):
-        return error
+        return page("failed.html", status=error.code or 500, missing=error.code == 404, busy=False)
+    if isinstance(error, StoreError):
+        current_app.logger.error("store: %s", error.message)
+        return page("failed.html", status=503, missing=False, busy=True)
     current_app.logger.error("a requester's page failed", exc_info=error)
-    return pages.failed()
+    return page("failed.html", status=500, missing=False, busy=False)
