@@ -52,7 +52,7 @@ def up(
     elsewhere = endpoints_of(opened)
     if elsewhere and "local" not in elsewhere:
         raise UsageError(
-            f"study {study!r} is up at {elsewhere[0]}, and `up` puts studies up on this machine only",
+            f"study {study!r} is up at {elsewhere[0]}, and this command puts studies up on this machine only",
             f"The forms alone are served by `{command('serve')}`.",
         )
     token = token_of(app.engine)

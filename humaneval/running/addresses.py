@@ -89,7 +89,7 @@ def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: s
     if Listening.OURS in (found, before):
         raise PrerequisiteError(
             f"the forms of this database are served already, at {loaded.settings.public_url}",
-            "If `up` does that, let it run. Another study can be put up beside it:"
+            "If that is for the same study, let it run. Otherwise put this one up beside it:"
             f" {command('publish', study, '--to', 'local')}",
         )
     if found is Listening.NOTHING:
@@ -191,7 +191,7 @@ def _refuse_moving(engine: Engine, public_url: str, wish: Wish) -> None:
                 raise UsageError(
                     f"the HITs of study {hit.study.name!r} lead annotators to forms at another address than"
                     f" {public_url}",
-                    "Leave out --port and --public-url: `up` knows the addresses that it had."
+                    "Leave out --port and --public-url: the addresses of before are kept."
                     if wish.port or wish.public_url
                     else "Set `public_url` to the address that they were published with.",
                 )

@@ -78,7 +78,7 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
             invitation = stack.enter_context(market).invitation
         with forms_up(settings, at.engine, open_at, port=settings.port, token=token):
             with suppress(EndedError):
-                published = _publish(at, settings, ending)
+                published = publish_rest(at, settings.public_url, ending)
                 reporter.up(_addresses(at, places, invitation, token), published)
                 _tell_over(at, reporter)
                 _work(at, settings, ending, reporter)
@@ -99,8 +99,8 @@ def _check_market(at: StudyAtPlatform) -> None:
         raise PrerequisiteError(error.message, error.hint) from None
 
 
-def _publish(at: StudyAtPlatform, settings: Settings, ending: Ending) -> PublishResult:
-    """Put up what is not up yet, as `publish` does."""
+def publish_rest(at: StudyAtPlatform, public_url: str, ending: Ending) -> PublishResult:
+    """Put up what is not up yet, as `publish` does. Raises EndedError between two HITs."""
     refuse_elsewhere(at)
     adopt(at)
     look(at, up(at.study, at.endpoint))
@@ -113,7 +113,7 @@ def _publish(at: StudyAtPlatform, settings: Settings, ending: Ending) -> Publish
                 advance(amount)
             ending.check()
 
-        result = publish_hits(at, public_url=settings.public_url, keys=plan.keys, advance=count)
+        result = publish_hits(at, public_url=public_url, keys=plan.keys, advance=count)
     refuse_differing(at, result.differences)
     return result
 
@@ -123,7 +123,7 @@ def _work(at: StudyAtPlatform, settings: Settings, ending: Ending, reporter: Rep
     while not ending.asked():
         watch(at, ending, reporter.progress, reporter.trouble, until=_is_complete)
         try:
-            more = 0 if ending.asked() else _publish(at, settings, ending).made
+            more = 0 if ending.asked() else publish_rest(at, settings.public_url, ending).made
         except HumanEvalError as error:
             more = 0
             reporter.trouble(error)
