@@ -229,12 +229,14 @@ def warn_if_open(database: str) -> None:
         )
 
 
-def console() -> Console:
+def console(*, err: bool = False) -> Console:
     """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only
     brackets."""
     from rich.console import Console
 
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
+    return Console(
+        file=sys.stderr if err else sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False
+    )
 
 
 def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *, due: bool = True) -> None:

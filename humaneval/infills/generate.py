@@ -313,6 +313,17 @@ def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
     yield batch
 
 
+def taken_names(engine: Engine, generators: Iterable[Generator]) -> list[str]:
+    """The names of those generators under which another configuration has infills."""
+    with reading(engine) as session:
+        there = dict(session.execute(select(GeneratorRow.name, GeneratorRow.configuration_hash)).all())
+    return [
+        one.name
+        for one in generators
+        if there.get(one.name, wanted := configuration_hash(one.provenance)) != wanted
+    ]
+
+
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
     """The ids of the generator's and the run's row, made if new. A name has a single configuration."""
     refuse_name(name)
