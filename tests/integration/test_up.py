@@ -248,3 +248,17 @@ def test_a_study_that_is_up_by_link_stays_there(study: str, command: Command) ->
     refused = command("up", study)
     assert refused.code == 2
     assert "is up at link" in refused.err
+
+
+def test_addresses_are_kept_in_either_database_and_missing_ones_are_none(
+    engine: Engine, tmp_path: Path
+) -> None:
+    url = engine.url.render_as_string(hide_password=False)
+    assert kept_addresses(url) == {}
+    keep_addresses(engine, {"port": "9000"})
+    keep_addresses(engine, {"port": "9001"})
+    assert kept_addresses(url) == {"port": "9001"}
+    assert kept_addresses(f"sqlite:///{tmp_path}/none.db") == {}
+    assert not (tmp_path / "none.db").exists()
+    (tmp_path / "text.db").write_text("no database", encoding="utf-8")
+    assert kept_addresses(f"sqlite:///{tmp_path}/text.db") == {}
