@@ -50,8 +50,6 @@ NOT_WALKED = {
     "humaneval/cli/study/create.py: study plan x": "only after a fault of our own",
     "humaneval/cli/up.py: report x --out report.html": UP,
     "humaneval/cli/up.py: review x --approve": UP,
-    "humaneval/cli/up.py: score x": UP,
-    "humaneval/cli/up.py: serve": UP,
     "humaneval/cli/up.py: up x": UP,
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
@@ -60,7 +58,6 @@ NOT_WALKED = {
         "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
     ),
     "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version",
-    "humaneval/running/addresses.py: publish x --to local": UP,
     "humaneval/running/addresses.py: up x --market-port NUMBER": UP,
     "humaneval/running/addresses.py: up x --port NUMBER": UP,
     "humaneval/running/demo.py: demo --quick": "a whole demo: tests/integration/running",
