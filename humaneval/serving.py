@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
@@ -201,9 +201,16 @@ def _allowed_files() -> int:
     return MOST_FILES if soft == resource.RLIM_INFINITY else soft
 
 
+class Stoppable(Protocol):
+    """What can be asked to end, at any time."""
+
+    def stop(self) -> None:
+        """Ask it."""
+
+
 @contextmanager
-def until_told(servers: Servers) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the servers while the block runs. The second one ends the program at once."""
+def until_told(servers: Stoppable) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end `servers` while the block runs. The second one ends the program at once."""
     if threading.current_thread() is not threading.main_thread():  # only there signals can be caught
         yield
         return

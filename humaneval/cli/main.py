@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Train": {},
     "Run": {
+        "up": "humaneval.cli.up:up",
         "market": "humaneval.cli.market:market",
         "serve": "humaneval.cli.serve:serve",
         "publish": "humaneval.cli.publish:publish",

@@ -60,7 +60,10 @@ class App:
 
     @cached_property
     def loaded(self) -> Loaded:
-        return load_settings(self._flags)
+        from humaneval.store.addresses import kept_addresses
+
+        database = load_settings(self._flags).settings.database
+        return load_settings(self._flags, kept=kept_addresses(database))
 
     @property
     def settings(self) -> Settings:
@@ -86,6 +89,12 @@ class App:
             warn_if_open(str(engine.url.database))
         open_current(engine, make=make)
         return engine
+
+    def using(self, settings: Settings) -> App:
+        """The same database, with other addresses."""
+        other = App(self._flags)
+        other.loaded, other.engine = Loaded(settings, ()), self.engine
+        return other
 
     def study(self, name: str) -> Study:
         """The study called `name`."""

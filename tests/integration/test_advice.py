@@ -33,6 +33,7 @@ from tests.docs.pages import await_port, free_port
 DATABASE, STUDY = "my data.db", "my study"
 LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "config", "--help"}
 """Verbs that only show something. They must succeed, and need not move anything on."""
+UP = "a program that serves until it is stopped: tests/integration/test_up.py"
 NOT_WALKED = {
     "generators/causal/writer.py: train x --out FOLDER": "trains a model",
     "generators/checkpoints/card.py: train KIND --out FOLDER": "trains a model",
@@ -50,6 +51,9 @@ NOT_WALKED = {
         "no terminal: tests/integration/test_from_table.py"
     ),
     "humaneval/cli/study/create.py: study plan x": "only after a fault of our own",
+    "humaneval/cli/up.py: report x --out report.html": UP,
+    "humaneval/cli/up.py: review x --approve": UP,
+    "humaneval/cli/up.py: up x": UP,
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
     ),
@@ -57,7 +61,10 @@ NOT_WALKED = {
         "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
     ),
     "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version",
+    "humaneval/running/addresses.py: up x --market-port NUMBER": UP,
+    "humaneval/running/addresses.py: up x --port NUMBER": UP,
     "humaneval/running/demo.py: demo --quick": "a whole demo: tests/integration/running",
+    "humaneval/running/up.py: extend x --days 7": UP,
     "humaneval/settings.py: init": "a person corrects the file, or moves it away first",
     "humaneval/store/engine.py: config show": "a database that cannot be used: it names another one",
     "humaneval/store/migrate.py: db upgrade": "an older database: tests/integration/test_migrations.py",
