@@ -20,6 +20,11 @@ def allow_frames(sites: Sequence[str], submit_origins: Sequence[str]) -> None:
     g.form_action = " ".join(("'self'", *submit_origins))
 
 
+def allow_fetches() -> None:
+    """For the current response: its page's script may ask us for more."""
+    g.connect = "connect-src 'self'; "
+
+
 def install(app: Flask) -> None:
     """Set the headers on every response of `app`. No X-Frame-Options: it cannot name a site."""
 
@@ -28,7 +33,7 @@ def install(app: Flask) -> None:
         ancestors, action = g.get("frame_ancestors", "'none'"), g.get("form_action", "'self'")
         response.headers["Content-Security-Policy"] = (
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
-            f"form-action {action}; frame-ancestors {ancestors}"
+            f"{g.get('connect', '')}form-action {action}; frame-ancestors {ancestors}"
         )
         for name, value in _ALWAYS.items():
             response.headers.setdefault(name, value)
