@@ -101,17 +101,19 @@ def write_marks(text: GappedText, types: Iterable[str] = TYPES) -> str:
     ]
     for at, gap in enumerate(text.gaps):
         slashes = len(pieces[at]) - len(pieces[at].rstrip("\\"))
-        touching = pieces[at].endswith("_") or pieces[at + 1].startswith("_")
-        # A backslash that stands before a blank does not escape it, and underscores there are not part of it.
-        pieces[at] += "\\" * slashes + _mark(gap, short=not touching)
+        before, after, last = text.pieces[at], text.pieces[at + 1], at == len(text.gaps) - 1
+        apart = bool(before or not at) and bool(after or last)
+        alone = apart and not (before.endswith("_") or after.startswith("_") or _open(before))
+        # A backslash that stands before a blank does not escape it.
+        pieces[at] += "\\" * slashes + _mark(gap, short=alone)
     return "".join(pieces)
 
 
 def gapped(pieces: Iterable[str], gaps: Iterable[Gap]) -> GappedText:
     """Pieces and gaps as one text. Its random numbers depend on these alone."""
     pieces, gaps = tuple(pieces), tuple(gaps)
-    told = "\0".join((*pieces, *(gap.type for gap in gaps)))
-    key = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    whole = "\0".join((*pieces, *(gap.type for gap in gaps)))
+    key = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return GappedText(f"text {key}", pieces, gaps)
 
 
@@ -156,6 +158,23 @@ def put_together(text: GappedText, fillings: Iterable[Filled]) -> Candidate:
     return Candidate(whole, fillings, total, text.pieces)
 
 
+def told(candidate: Candidate) -> str:
+    """The log-probabilities of a candidate, and what became of blanks that are not as they should be.
+
+    >>> told(put_together(read_marks("A ____"), [Filled("sentence", "b.", -1.5)]))
+    'log-probability −1.50'
+    """
+    each = ", ".join(f"{one.logprob:.2f}" for one in candidate.fillings if one.logprob is not None)
+    parts = ["no log-probability"]
+    if candidate.logprob is not None:
+        parts = [f"log-probability {candidate.logprob:.2f}" + f" ({each})" * (len(candidate.fillings) > 1)]
+    parts[0] = parts[0].replace(" -", " −").replace("(-", "(−")
+    for number, one in enumerate(candidate.fillings, 1):
+        if one.status is not InfillStatus.OK:
+            parts.append(f"blank {number} is {one.status}" + (f": {one.detail}" if one.detail else ""))
+    return "; ".join(parts)
+
+
 def refuse_unfit(generator: FillsText, text: GappedText) -> None:
     """Raise UsageError unless the text has blanks, and all of them are such as the generator fills."""
     name = getattr(generator, "name", "the generator")
@@ -167,8 +186,8 @@ def refuse_unfit(generator: FillsText, text: GappedText) -> None:
     if strange := sorted({gap.type for gap in text.gaps} - {*generator.types}):
         can = ", ".join(f"[{type}]" for type in generator.types)
         raise UsageError(
-            f"{name} cannot fill {', '.join(f'[{type}]' for type in strange)}",
-            f"It fills {can}. {BLANK} is a blank for a sentence.",
+            f"{', '.join(f'[{type}]' for type in strange)} cannot be filled by {name}",
+            f"It fills {can}. {BLANK} is the same as [sentence].",
         )
     if getattr(generator, "needs_original", False):
         unknown = [gap.type for gap in text.gaps if not gap.original]
@@ -192,16 +211,22 @@ def _as_asked(generator: FillsText, text: GappedText) -> GappedText:
     return replace(text, pieces=(heading + text.pieces[0].lstrip(), *text.pieces[1:]))
 
 
+def _open(piece: str) -> bool:
+    """Whether a bracket may be open at the end of a piece, so that underscores there would be in a mark."""
+    closed = "\\" not in piece and piece.rfind("[") < piece.rfind("]")
+    return "[" in piece and not closed
+
+
 def _mark(gap: Gap, *, short: bool) -> str:
     if not gap.original:
         return BLANK if short and gap.type == "sentence" else f"[{gap.type}]"
-    original = re.sub(r"([\\\]])", r"\\\1", gap.original)
+    original = re.sub(r"([\\\[\]])", r"\\\1", gap.original)
     return f"[{gap.type}: {original}]"
 
 
 def _marks(types: Iterable[str]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, sorted(types)))
     return re.compile(
-        rf"(?P<slashes>\\*)(?P<mark>_{{3,}}|\[(?P<type>{names})(?::(?P<original>(?:\\.|[^\]\\])*))?\])",
+        rf"(?P<slashes>\\*)(?P<mark>_{{3,}}|\[(?P<type>{names})(?::(?P<original>(?:\\.|[^\[\]\\])*))?\])",
         re.DOTALL,
     )

@@ -3,6 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const NAMES = { word: "word", ngram: "words", sentence: "sentence", paragraph: "paragraph", document: "text" };
+const ONE = { word: "a word", ngram: "several words", sentence: "a sentence", paragraph: "a paragraph", document: "the whole text" };
 const form = $("ask"), box = $("units"), said = $("said"), area = $("text");
 
 const state = {
@@ -92,7 +93,7 @@ function option(item, place, picked) {
   const small = document.createElement("small");
   small.textContent = NAMES[item.type] || item.type;
   node.append("____ ", small);
-  node.setAttribute("aria-label", `blank for a ${NAMES[item.type] || item.type}${was ? `, was: ${was}` : ""}`);
+  node.setAttribute("aria-label", `blank for ${ONE[item.type] || item.type}${was ? `, was: ${was}` : ""}`);
   node.title = was;
   return node;
 }
@@ -106,7 +107,7 @@ function take(start, end, type, focus) {
   changed();
   const place = items().findIndex((item) => item.start === start && item.number !== undefined);
   draw(place < 0 ? focus : place, true);
-  say(`Taken out: a blank for a ${NAMES[type] || type}.`);
+  say(`Taken out: a blank for ${ONE[type]}.`);
 }
 
 function putBack(number, focus) {
@@ -223,14 +224,14 @@ function show(marking) {
 }
 
 async function keep() {
-  const text = state.picked.text;
-  state.blanks = [];
-  // What a model wrote may look like a mark: it goes as a text without blanks.
-  area.value = (await ask("write", { text, blanks: [] })).text;
-  await load(area.value);
-  unpick();
-  draw(0, true);
-  say("The candidate is your text now. Take something else out.");
+  try {
+    // What a model wrote may look like a mark: it goes as a text without blanks.
+    area.value = (await ask("write", { text: state.picked.text, blanks: [] })).text;
+    await load(area.value);
+    unpick();
+    draw(0, true);
+    say("The candidate is your text now. Take something else out.");
+  } catch (error) { say(error.message); }
 }
 
 // Candidates.
@@ -289,7 +290,6 @@ function row(candidate, number, name) {
   const line = document.createElement("li"), label = document.createElement("label");
   line.className = "candidate";
   const input = Object.assign(document.createElement("input"), { type: "radio", name: "candidate" });
-  input.setAttribute("form", "none");
   const body = document.createElement("span"), text = document.createElement("span"), told = document.createElement("span");
   text.className = "text";
   candidate.pieces.forEach((piece, at) => {
@@ -301,7 +301,7 @@ function row(candidate, number, name) {
     }
   });
   told.className = "quiet";
-  told.textContent = likelihood(candidate);
+  told.textContent = candidate.told;
   body.append(text, told);
   label.append(input, body);
   line.append(label);
@@ -311,16 +311,6 @@ function row(candidate, number, name) {
     say(`Candidate ${number + 1} of ${name} is in your text.`);
   });
   return line;
-}
-
-function likelihood(candidate) {
-  const numbers = candidate.fillings.map((one) => (one.logprob === null ? "?" : one.logprob.toFixed(2)));
-  const parts = [candidate.logprob === null ? "no log-probability" : `log-probability ${candidate.logprob.toFixed(2)}`];
-  if (candidate.logprob !== null && numbers.length > 1) parts[0] += ` (${numbers.join(", ")})`;
-  candidate.fillings.forEach((one, at) => {
-    if (one.status !== "ok") parts.push(`blank ${at + 1} is ${one.status}${one.detail ? `: ${one.detail}` : ""}`);
-  });
-  return parts.join("; ").replaceAll("-", "\u2212").replaceAll("log\u2212", "log-");
 }
 
 function unpick() {
@@ -333,7 +323,7 @@ let timer = 0;
 function work(on) {
   busy = on;
   $("working").hidden = !on;
-  $("go").disabled = $("again").disabled = on;
+  for (const id of ["go", "again"]) $(id).setAttribute("aria-disabled", String(on)); // disabled would lose the focus
   clearInterval(timer);
   $("doing").textContent = "";
   if (!on) return;

@@ -12,9 +12,9 @@ import click
 
 from humaneval.cli.generate import parse_options
 from humaneval.cli.run import SEED, emit, json_option, say
-from humaneval.domain import Drawing, InfillStatus
+from humaneval.domain import Drawing
 from humaneval.errors import InputError, PrerequisiteError, UsageError
-from humaneval.free_text import MOST_SAMPLES, Candidate, fill_text
+from humaneval.free_text import MOST_SAMPLES, Candidate, fill_text, told
 from humaneval.infills.free_text import Offer, alone, found_offers, missing, named_offers
 from humaneval.text import command, refused_characters
 
@@ -149,7 +149,7 @@ def _print(written: Sequence[Written]) -> None:
             say(("\n" if number else "") + click.style(offer.name, bold=True))
         for place, candidate in enumerate(candidates, 1):
             say(f"{place}. " + _shown(candidate))
-            say(click.style(f"   {_told(candidate)}", dim=True))
+            say(click.style(f"   {told(candidate)}", dim=True))
 
 
 def _shown(candidate: Candidate) -> str:
@@ -158,21 +158,6 @@ def _shown(candidate: Candidate) -> str:
     for piece, one in zip(candidate.pieces, (*candidate.fillings, None), strict=True):
         shown += piece + (click.style(one.text, fg="green", bold=True) if one else "")
     return shown
-
-
-def _told(candidate: Candidate) -> str:
-    """The log-probabilities, and what became of the blanks that are not as they should be."""
-    told = []
-    if candidate.logprob is not None:
-        told.append(f"log-probability {candidate.logprob:.2f}")
-        if len(candidate.fillings) > 1:
-            told[0] += f" ({', '.join(f'{one.logprob:.2f}' for one in candidate.fillings)})"
-    else:
-        told.append("no log-probability")
-    for number, one in enumerate(candidate.fillings, 1):
-        if one.status is not InfillStatus.OK:
-            told.append(f"blank {number} is {one.status}" + (f": {one.detail}" if one.detail else ""))
-    return "; ".join(told)
 
 
 def _refuse_nothing(written: Sequence[Sequence[Candidate]]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from humaneval.domain import FillsText
 from humaneval.errors import InputError
@@ -88,14 +89,23 @@ def alone() -> Offer:
     return Offer(ALONE, types=_types_alone(ALONE))
 
 
-def missing(offers: Sequence[Offer]) -> tuple[str, str]:
-    """What is missing for a model to write, and the one command that mends it; empty if nothing is."""
+class Missing(NamedTuple):
+    """What is missing, and the one command that mends it; both empty if nothing is."""
+
+    why: str = ""
+    how: str = ""
+
+
+def missing(offers: Sequence[Offer]) -> Missing:
+    """What is missing for a model to write here."""
     if find_spec("torch") is None:
-        return "The models need PyTorch, which is not installed.", "pip install 'humaneval-toolkit[models]'"
+        return Missing(
+            "The models need PyTorch, which is not installed.", "pip install 'humaneval-toolkit[models]'"
+        )
     if all(offer.kind == ALONE for offer in offers):
         train = command("train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--out", "ilm")
-        return "There is no checkpoint in this folder. This trains a small one in ten minutes.", train
-    return "", ""
+        return Missing("There is no checkpoint here. This trains a small one in ten minutes.", train)
+    return Missing()
 
 
 def _types_alone(kind: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from humaneval.domain import Drawing, Gap
 from humaneval.errors import HumanEvalError, InputError, UsageError
-from humaneval.free_text import TYPES, Candidate, gapped, read_marks, write_marks
+from humaneval.free_text import TYPES, Candidate, gapped, read_marks, told, write_marks
 from humaneval.infills.free_text import missing
 from humaneval.infills.free_text_units import from_ranges, read_ranges, to_ranges, units
 from humaneval.resources import bundled
@@ -63,10 +63,17 @@ class Result:
 @blueprint.before_request
 def _limit() -> Response | None:
     request.max_content_length = MOST_BYTES
-    elsewhere = request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none")
-    if request.method == "POST" and elsewhere:  # the page of another site, which could only waste our time
+    if request.method == "POST" and _from_elsewhere():  # another site's page, which could waste our time
         return Response("This page takes texts from its own form alone.\n", 403, content_type="text/plain")
     return None
+
+
+def _from_elsewhere() -> bool:
+    """Whether a browser says that another site's page sent this request. With our own policy about referrers,
+    it calls the origin of our own form null."""
+    origin = request.headers.get("Origin", "null")
+    site = request.headers.get("Sec-Fetch-Site", "none" if origin == "null" else "")
+    return site not in ("same-origin", "none") and origin != request.host_url.rstrip("/")
 
 
 @blueprint.errorhandler(RequestEntityTooLarge)
@@ -121,7 +128,7 @@ def fill() -> Response:
         marked = from_ranges(read_ranges(values, _types()))
         _refuse_text("".join(marked.pieces))
         found = _desk().fill(str(values.get("generator")), marked, asked.samples, asked.how)
-        return {"candidates": [asdict(one) for one in found]}
+        return {"candidates": [{**asdict(one), "told": told(one)} for one in found]}
 
     return _answer(candidates)
 
@@ -257,6 +264,7 @@ def _page(
             mends=how,
             stories=[one for one in bundled_stories() if one.split == "test"],
             story=story,
+            told=told,
             most_samples=MOST_SAMPLES,
             most_characters=MOST_CHARACTERS,
         )
