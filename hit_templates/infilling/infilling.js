@@ -259,6 +259,12 @@ async function fill() {
   for (const input of chosen) {
     const card = column(input.dataset.name);
     columns.append(card);
+    const types = input.dataset.types.split(" ").filter(Boolean); // none are known of what is not open yet
+    const strange = types.length && state.blanks.find((blank) => !types.includes(blank.type));
+    if (strange) {
+      card.append(note(`It does not fill ${ONE[strange.type] || strange.type}.`, "quiet"));
+      continue;
+    }
     try {
       const told = await ask("fill", { ...values, generator: input.value });
       const list = document.createElement("ol");
@@ -266,15 +272,16 @@ async function fill() {
       count += told.candidates.length;
       card.append(list);
     } catch (error) {
-      const line = document.createElement("p");
-      line.className = "error";
-      line.textContent = error.message;
-      card.append(line);
+      card.append(note(error.message, "error"));
     }
   }
   work(false);
   say(count ? `${count} candidates. Choose one to see it in your text.` : "Nothing was written.");
   $("again").hidden = false;
+}
+
+function note(text, kind) {
+  return Object.assign(document.createElement("p"), { className: kind, textContent: text });
 }
 
 function column(name) {

@@ -45,7 +45,7 @@ class Written(NamedTuple):
     type=float,
     default=1.0,
     show_default=True,
-    help="Below 1 it is bolder in its favourites.",
+    help="Temperature of the draws.",
 )
 @click.option("--nucleus", type=float, default=0.95, show_default=True, help="Mass of the likeliest tokens.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")

@@ -5,6 +5,6 @@ The doors are `create_app`, an application of its own; `register`, which puts th
 """
 
 from humaneval.web.infilling.app import create_app, register
-from humaneval.web.infilling.desk import BusyError, Desk
+from humaneval.web.infilling.desk import Desk
 
-__all__ = ["BusyError", "Desk", "create_app", "register"]
+__all__ = ["Desk", "create_app", "register"]

@@ -9,20 +9,13 @@ from dataclasses import dataclass
 from time import monotonic
 
 from humaneval.domain import Drawing, FillsText, GappedText
-from humaneval.errors import HumanEvalError, InputError
+from humaneval.errors import BusyError, InputError
 from humaneval.free_text import Candidate, fill_text
 from humaneval.infills.free_text import Offer
 
 KEPT = 3
 """So many generators stay open: models take memory."""
 RETRY_SECONDS = 5
-
-
-class BusyError(HumanEvalError):
-    """Another request is at work."""
-
-    def __init__(self) -> None:
-        super().__init__("another request is being written", "Try again in a few seconds.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +58,7 @@ class Desk:
         if offer is None:
             raise InputError("that generator is not here any more", "Load the page again.")
         if not self._at_work.acquire(blocking=False):
-            raise BusyError
+            raise BusyError("another request is being written", "Try again in a few seconds.")
         try:
             generator = self._opened(offer)
             self._doing = Doing(f"{offer.name} is writing", monotonic())

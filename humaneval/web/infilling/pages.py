@@ -13,14 +13,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from humaneval.domain import Drawing, Gap
-from humaneval.errors import HumanEvalError, InputError, UsageError
+from humaneval.errors import BusyError, HumanEvalError, InputError, UsageError
 from humaneval.free_text import TYPES, Candidate, gapped, read_marks, told, write_marks
 from humaneval.infills.free_text import missing
 from humaneval.infills.free_text_units import from_ranges, read_ranges, to_ranges, units
 from humaneval.resources import bundled
 from humaneval.stories import bundled_stories
 from humaneval.text import refused_characters
-from humaneval.web.infilling.desk import RETRY_SECONDS, BusyError, Desk
+from humaneval.web.infilling.desk import RETRY_SECONDS, Desk
 from humaneval.web.security import allow_fetches
 
 DESK = "humaneval.infilling"
