@@ -27,6 +27,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "stories": "humaneval.cli.stories:stories",
         "generators": "humaneval.cli.generators:generators",
         "generate": "humaneval.cli.generate:generate",
+        "infill": "humaneval.cli.infill:infill",
         "study": "humaneval.cli.study:study",
     },
     "Train": {},
