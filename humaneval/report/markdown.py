@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from humaneval.report.chapters import sections
+from humaneval.report.conclusion import conclusion
 from humaneval.report.contents import ReportData
 from humaneval.report.page import warnings
 from humaneval.report.phrases import one_line
@@ -15,6 +16,7 @@ def render_markdown(data: ReportData) -> str:
     """The report in Markdown with pipe tables; plots are left to the page, their data are here."""
     parts = [f"# {_md(data.title)}"]
     parts += [f"**{warned.heading}.** {_md(warned.text)}" for warned in warnings(data)]
+    parts.append(_md(" ".join(conclusion(data.table))))
     parts += [_md(data.summary)] if data.summary else []
     for section in sections(data):
         parts.append(f"## {_md(section.heading)}")
