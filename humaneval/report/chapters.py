@@ -31,6 +31,7 @@ from humaneval.report.score_tables import (
     exclusion_table,
     intervals_table,
     main_table,
+    provenance,
     rules_table,
 )
 from humaneval.report.sections import Section
@@ -85,7 +86,7 @@ def sections(data: ReportData) -> tuple[Section, ...]:
     if data.analysis is None:
         raise UsageError("a report in this form needs an analysis", "Give `ReportData` an `analysis`.")
     table = data.table
-    below = (phrases.chance(table), phrases.method(table.scores))
+    below = (phrases.chance(table.chance), phrases.method(table.scores))
     rest = chapters(data)
     return (
         Section("scores", "Scores", (HIGHER, main_table(data.analysis), *below)),
@@ -108,7 +109,7 @@ def comparisons(analysis: Analysis) -> Section:
     return Section(
         "comparisons",
         "Comparisons",
-        (" ".join(filter(None, sentences)), *comparison_tables(analysis)),
+        (" ".join(filter(None, sentences)), *comparison_tables(analysis.table, provenance(analysis))),
     )
 
 

@@ -33,7 +33,7 @@ def render_report(data: ReportData) -> str:
     before = {row.generator: row for row in data.table.before_exclusions}
     sections = chapters(data)
     page = (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             data=data,
@@ -83,7 +83,8 @@ class Numbers:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates of pages, in which all text is escaped."""
     environment = Environment(
         loader=PackageLoader("humaneval.report"),
         autoescape=True,
