@@ -99,7 +99,7 @@ class StudyPlan:
         return "\n".join(f"{name:{width}}  {figure}" for name, figure in lines)
 
     def _repr_html_(self) -> str:
-        return table_html("A study before anybody is paid", ("Plan", ""), self.lines())
+        return table_html("A study before anybody is paid", (), self.lines())
 
 
 def plan(

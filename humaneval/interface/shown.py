@@ -50,7 +50,7 @@ def scores_html(table: ScoreTable) -> str:
 
 
 def table_html(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column names the rows; all text in it is escaped."""
+    """A table whose first column names the rows, with or without heads; all text in it is escaped."""
     head = "".join(
         f'<th scope="col"{RIGHT if at else LEFT}>{escape(name)}</th>' for at, name in enumerate(heads)
     )
@@ -62,5 +62,6 @@ def table_html(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
     )
     return (
         f'<table><caption style="text-align: left">{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        + (f"<thead><tr>{head}</tr></thead>" if heads else "")
+        + f"<tbody>{body}</tbody></table>"
     )
