@@ -2,70 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import click
 
 from humaneval.cli.responses.file_options import FILE, account
 from humaneval.cli.run import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.study.audit import tell_additions
-from humaneval.errors import HumanEvalError, InputError, UsageError
-from humaneval.foreign import (
-    Imported,
-    are_ours,
-    file_pseudonyms,
-    propose,
-    pseudonymised,
-    read_sheet,
-    responses,
-)
-from humaneval.foreign.responses import the_study
+from humaneval.errors import UsageError
+from humaneval.interface.database import scores_of_study
+from humaneval.interface.scores import Scores, scores_of_table
+from humaneval.interface.tables import Table, read_table, table_of_file
 from humaneval.report.terminal.counts import render_counts
 from humaneval.report.terminal.scores import render_table
-from humaneval.scoring.analysis.analyse import Analysis, analyse
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
-from humaneval.scoring.from_counts import read_counts, score_counts
-from humaneval.scoring.scores import ScoreTable
-from humaneval.scoring.scores import score as compute
-from humaneval.store.engine import reading
-from humaneval.store.queries import forms_set_aside
-from humaneval.store.tables import StudyRow
+from humaneval.scoring.from_counts import CountTable, read_counts, score_counts
 from humaneval.study.enlarge import additions_of
-from humaneval.study.scores import collected
-from humaneval.study.stored import Study, is_simulated, who_answered
-from humaneval.text import Answerers, command, counted
+from humaneval.study.stored import who_answered
+from humaneval.text import Answerers, counted
 
+F = TypeVar("F", bound=Callable[..., Any])
 Missed = Literal["annotator", "row", "none"]
+
+LEVEL = click.FloatRange(0.5, 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A table that is no stored study, and the rule for it, as the options say."""
+
+    responses: Path | None
+    counts: Path | None
+    margin: float
+    control: str | None
+    human: str | None
+    missed_control: Missed | None
+    keep_incomplete: bool
+
+    def refuse_other(self, study: str | None) -> None:
+        """Raise UsageError unless there is one source, with options that go with it."""
+        if sum(source is not None for source in (study, self.responses, self.counts)) != 1:
+            raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
+        of_responses = self.control or self.human or self.missed_control or self.keep_incomplete
+        if study is not None and (of_responses or self.margin):
+            raise UsageError(
+                "--control, --human, --missed-control, --keep-incomplete and --margin go with --responses",
+                "A study has its own rules.",
+            )
+
+    def table(self) -> Table:
+        """The response table; what was left out of it is said on stderr."""
+        assert self.responses is not None
+        read = read_table(self.responses)
+        account(read.sheet)
+        return table_of_file(read)
+
+    def scores(self, table: Table, *, tests: bool, level: float | None) -> Scores:
+        """The scores of a response table, which are computed when they are asked for."""
+        rule = Rule(
+            control=self.missed_control or "annotator",
+            incomplete=not self.keep_incomplete,
+            tests="only" if tests else "leave out",
+        )
+        return scores_of_table(
+            table,
+            rule,
+            control=self.control,
+            human=self.human,
+            margin=self.margin,
+            level=level or 0.95,
+        )
+
+    def count_table(self, level: float | None) -> CountTable:
+        """The scores of counts; what there is to say about their file is said on stderr."""
+        assert self.counts is not None
+        read = read_counts(self.counts)
+        for note in read.notes:
+            say(f"Note: {note}", err=True)
+        return score_counts(read.counts, Declared(margin=self.margin), level or 0.95)
+
+
+OPTIONS = (
+    click.option("--responses", type=FILE, help="Response table to take, instead of a study."),
+    click.option(
+        "--counts",
+        type=FILE,
+        help="CSV of published counts to take, instead of a study: generator, not_identified, n, role.",
+    ),
+    click.option(
+        "--margin",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.0,
+        help=(
+            "Share within which two scores are called equivalent, for --responses or --counts."
+            " [default: none]"
+        ),
+    ),
+    click.option("--control", help="Generator that is the control, for --responses."),
+    click.option("--human", help="Generator that is human, for --responses."),
+    click.option(
+        "--missed-control",
+        type=click.Choice(["annotator", "row", "none"]),
+        help="Exclusion for a missed control, for --responses. [default: annotator]",
+    ),
+    click.option(
+        "--keep-incomplete",
+        is_flag=True,
+        help="Count annotators who left out a passage, if the table of --responses says so.",
+    ),
+)
+
+
+def from_elsewhere(function: F) -> F:
+    """Give a verb about a study the options for tables from elsewhere, as one Elsewhere: `elsewhere`."""
+    names = Elsewhere.__dataclass_fields__
+
+    @wraps(function)
+    def call(*args: Any, **values: Any) -> Any:
+        told = {name: values.pop(name) for name in names}
+        return function(*args, elsewhere=Elsewhere(**told), **values)
+
+    decorated: Any = call
+    for option in reversed(OPTIONS):
+        decorated = option(decorated)
+    with_options: F = decorated
+    return with_options
 
 
 @click.command()
 @click.argument("study", required=False)
-@click.option("--responses", "table", type=FILE, help="Response table to score, instead of a study.")
-@click.option(
-    "--counts",
-    type=FILE,
-    help="CSV of published counts to score, instead of a study: generator, not_identified, n, role.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    help="Share within which two scores are called equivalent, for --responses or --counts. [default: none]",
-)
-@click.option("--control", help="Generator that is the control, for --responses.")
-@click.option("--human", help="Generator that is human, for --responses.")
-@click.option(
-    "--missed-control",
-    type=click.Choice(["annotator", "row", "none"]),
-    help="Exclusion for a missed control, for --responses. [default: annotator]",
-)
-@click.option(
-    "--keep-incomplete",
-    is_flag=True,
-    help="Count annotators who left out a passage, if the table of --responses says so.",
-)
+@from_elsewhere
 @click.option(
     "--tests", is_flag=True, help="Score only pilots and sandbox answers, which are otherwise left out."
 )
@@ -77,7 +148,7 @@ Missed = Literal["annotator", "row", "none"]
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0.5, 0.999),
+    type=LEVEL,
     help="Confidence level of the intervals. [default: the study's, or 0.95]",
 )
 @click.option(
@@ -90,13 +161,7 @@ Missed = Literal["annotator", "row", "none"]
 def score(
     app: App,
     study: str | None,
-    table: Path | None,
-    counts: Path | None,
-    margin: float,
-    control: str | None,
-    human: str | None,
-    missed_control: Missed | None,
-    keep_incomplete: bool,
+    elsewhere: Elsewhere,
     tests: bool,
     everything: bool,
     level: float | None,
@@ -109,96 +174,36 @@ def score(
     response table is what `export` writes: CSV, TSV or JSONL with the columns worker, story, generator,
     position and choice. `responses import` makes one of any other file.
     """
-    if sum(source is not None for source in (study, table, counts)) != 1:
-        raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
+    elsewhere.refuse_other(study)
     if study is None and everything:
         raise UsageError("--all goes with a study", "A table holds only the responses that it should.")
-    if counts is not None:
+    if elsewhere.counts is not None:
         if details:
             raise UsageError("counts alone have no details", "Give the responses themselves.")
-        _score_counts(counts, margin, level or 0.95, as_json)
-    elif table is not None:
-        rule = Rule(
-            control=missed_control or "annotator",
-            incomplete=not keep_incomplete,
-            tests="only" if tests else "leave out",
-        )
-        known = {
-            "control": control,
-            "human": human,
-            "level": level or 0.95,
-            "declared": Declared(margin=margin),
-        }
-        _score_table(table, rule, known, details, as_json)
-    elif study is not None:
-        if control or human or missed_control or keep_incomplete or margin:
-            raise UsageError(
-                "--control, --human, --missed-control, --keep-incomplete and --margin go with --responses",
-                "A study has its own rules.",
-            )
+        _tell_counts(elsewhere.count_table(level), as_json)
+    elif study is None:
+        table = elsewhere.table()
+        _tell(elsewhere.scores(table, tests=tests, level=level), table.answerers, details, as_json)
+    else:
         _score_study(app, study, tests, everything, level, details, as_json)
 
 
-def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> None:
-    read = read_counts(counts)
-    for note in read.notes:
-        say(f"Note: {note}", err=True)
-    table = score_counts(read.counts, Declared(margin=margin), level)
+def _tell_counts(table: CountTable, as_json: bool) -> None:
     if as_json:
         emit(table.to_json())
     else:
         render_counts(table, console())
 
 
-def _score_table(file: Path, rule: Rule, known: dict[str, Any], details: bool, as_json: bool) -> None:
-    read = _read(file)
-    account(read.sheet)
-    scored = analyse(read.frame, rule, **known) if details else compute(read.frame, rule, **known)
-    if as_json:
-        facts = {"simulated": read.simulated, "forms_set_aside": 0, "design_additions": []}
-        emit({**scored.to_json(), **facts, "responses": read.manifest()})
-    else:
-        _tell(scored, read.answerers)
-
-
-def _read(file: Path) -> Imported:
-    """A response table, checked as `responses import` checks a file; worker ids become the file's pseudonyms.
-
-    Raises InputError for any other file. Errors that an option of `responses import` mends name that verb.
-    """
-    try:
-        sheet = read_sheet(file)
-        mapping = propose(sheet, {})
-        study = the_study(sheet) or file.stem
-        if sheet.format != "table" or mapping.guessed:
-            raise InputError(
-                f"{file} is not a response table with worker, story, generator, position and choice",
-                f"Make one of it: {command('responses', 'import', file, '--out', 'responses.csv')}",
-            )
-        worker = mapping.columns["worker"]
-        if not are_ours(sheet, worker):
-            sheet = pseudonymised(sheet, worker, file_pseudonyms(sheet))
-        return responses(sheet, mapping, study=study, same_rows=True)
-    except HumanEvalError as error:
-        if " --" in f" {error.hint}" and "responses import" not in error.hint:
-            reader = command("responses", "import", file, "--out", "responses.csv")
-            error.hint = f"`{reader}` reads it with this option. {error.hint}"
-        raise
-
-
 def _score_study(
     app: App, study: str, tests: bool, everything: bool, level: float | None, details: bool, as_json: bool
 ) -> None:
     opened = app.study(study)
-    source = collected(opened, tests=tests, everything=everything)
-    scored = source.analysis(level) if details else source.table(level)
-    facts = study_facts(opened)
-    if everything:
-        facts["forms_set_aside"] = 0
+    scores = scores_of_study(opened, level=level, tests=tests, everything=everything)
+    facts = scores.facts
+    _tell(scores, who_answered(opened) if facts["simulated"] else None, details, as_json)
     if as_json:
-        emit({**scored.to_json(), **facts})
         return
-    _tell(scored, who_answered(opened) if facts["simulated"] else None)
     if facts["forms_set_aside"]:
         say(
             f"{counted(facts['forms_set_aside'], 'form', 'is', 'are')} left out: rejected, or by people who"
@@ -207,24 +212,17 @@ def _score_study(
     tell_additions(additions_of(opened))
 
 
-def _tell(scored: ScoreTable | Analysis, who: Answerers | None) -> None:
+def _tell(scores: Scores, who: Answerers | None, details: bool, as_json: bool) -> None:
     """`who` answered; None if no program did."""
+    if as_json:
+        emit(scores.json(details=details))
+        return
+    analysis = scores.analysis if details else None
+    table = scores.table
     if who is not None:
         say(simulated_line(who))
-    render_table(scored.table if isinstance(scored, Analysis) else scored, console())
-    if isinstance(scored, Analysis):
+    render_table(table, console())
+    if analysis is not None:
         from humaneval.report.terminal.analysis import render_details  # loads scipy.stats
 
-        render_details(scored, console())
-
-
-def study_facts(study: Study) -> dict[str, Any]:
-    """What the document about a study has beside its scores."""
-    with reading(study.engine) as session:
-        row = session.get_one(StudyRow, study.id)
-        aside = forms_set_aside(session, row)
-    return {
-        "simulated": is_simulated(study),
-        "forms_set_aside": aside,
-        "design_additions": [each.to_json() for each in additions_of(study)],
-    }
+        render_details(analysis, console())

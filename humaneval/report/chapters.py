@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from humaneval.domain import Role
 from humaneval.errors import UsageError
 from humaneval.report import phrases, verdicts
+from humaneval.report.conclusion import HIGHER
 from humaneval.report.contents import ReportData
 from humaneval.report.effect_tables import (
     agreement_table,
@@ -29,12 +31,27 @@ from humaneval.report.score_tables import (
     exclusion_table,
     intervals_table,
     main_table,
+    provenance,
     rules_table,
 )
 from humaneval.report.sections import Section
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.statistics.arrays import NotEstimable
 
+ABOUT = {
+    "testing": "Tests, intervals and adjustment, and what makes a verdict.",
+    "ranks": "How certain the order of the systems is.",
+    "rules": "The scores if others were excluded, and by other intervals.",
+    "plan": "What the study was planned to find out, and what it can.",
+    "cues": "The scores if annotators went by one cue alone.",
+    "picks": "Which positions were favoured, and where sentences were found.",
+    "order": "Whether the place of a passage in its form matters.",
+    "model": "Scores and contrasts of a mixed model, as a check.",
+    "annotators": "Whether annotators agree, and how each of them answered.",
+    "hourly": "What annotators earned, by three ways of counting time.",
+    "methods": "What was done, in a paragraph to paste into a paper.",
+}
+"""What is in each section that the page folds."""
 NO_SPREAD = "By the model, stories do not differ, so none of them stands out."
 
 
@@ -46,6 +63,7 @@ def chapters(data: ReportData) -> dict[str, Section]:
     analysis = data.analysis
     found = [
         comparisons(analysis),
+        testing(analysis),
         ranks(analysis),
         rules(analysis),
         plan(data, analysis),
@@ -57,7 +75,9 @@ def chapters(data: ReportData) -> dict[str, Section]:
         hourly(data),
         Section("methods", "Methods paragraph", (methods_paragraph(data),)),
     ]
-    return {section.key: section for section in found if section.blocks}
+    return {
+        section.key: replace(section, about=ABOUT.get(section.key, "")) for section in found if section.blocks
+    }
 
 
 def sections(data: ReportData) -> tuple[Section, ...]:
@@ -66,28 +86,37 @@ def sections(data: ReportData) -> tuple[Section, ...]:
     if data.analysis is None:
         raise UsageError("a report in this form needs an analysis", "Give `ReportData` an `analysis`.")
     table = data.table
-    below = (phrases.excluded(table), phrases.chance(table), phrases.method(table.scores))
+    below = (phrases.chance(table.chance), phrases.method(table.scores))
     rest = chapters(data)
     return (
-        Section("scores", "Scores", (main_table(data.analysis), *below)),
-        *(rest[key] for key in ("comparisons", "ranks") if key in rest),
-        Section("exclusions", "Exclusions", (table.rule.describe(), exclusion_table(table))),
-        *(section for key, section in rest.items() if key not in ("comparisons", "ranks")),
+        Section("scores", "Scores", (HIGHER, main_table(data.analysis), *below)),
+        *(rest[key] for key in ("comparisons",) if key in rest),
+        Section(
+            "exclusions",
+            "Exclusions",
+            (phrases.excluded(table), table.rule.describe(), exclusion_table(table)),
+        ),
+        *(section for key, section in rest.items() if key != "comparisons"),
     )
 
 
 def comparisons(analysis: Analysis) -> Section:
-    """Which generators were told apart, and how that was tested."""
+    """Which generators were told apart."""
     chosen = analysis.table.comparisons
     families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
     sentences = [verdicts.summary(family) for family in families]
     sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
-    sentences.append(verdicts.method(chosen, analysis.table.level))
     return Section(
         "comparisons",
         "Comparisons",
-        (*filter(None, sentences), *comparison_tables(analysis)),
+        (" ".join(filter(None, sentences)), *comparison_tables(analysis.table, provenance(analysis))),
     )
+
+
+def testing(analysis: Analysis) -> Section:
+    """How differences were tested."""
+    words = verdicts.method(analysis.table.comparisons, analysis.table.level)
+    return Section("testing", "How differences were tested", (words,) if words else ())
 
 
 def rules(analysis: Analysis) -> Section:

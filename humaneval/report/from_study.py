@@ -310,7 +310,7 @@ def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) 
             for line in lines
         ),
         endpoint=", ".join(endpoints),
-        software=_software(),
+        software=software(),
         published_at=study.published_at,
         first_response_at=_moment(moments[:1]),
         last_response_at=_moment(moments[-1:]),
@@ -326,7 +326,8 @@ def _hash(values: Any) -> str:
     return hashlib.sha256("\n".join(map(repr, values)).encode()).hexdigest()
 
 
-def _software() -> dict[str, str]:
+def software() -> dict[str, str]:
+    """The versions of what computes and shows the scores."""
     versions = {"humaneval-toolkit": __version__, "python": platform.python_version()}
     for package in SOFTWARE:
         try:

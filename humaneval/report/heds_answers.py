@@ -263,7 +263,8 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
         ),
         f"{ASKED}-response_aggregation": Answer(
             "The score of a generator is the share of its passages whose evaluator did not mark its sentence"
-            f" (for Human, the sentence at the held-out position). {phrases.chance(table)} " + _scores(known)
+            f" (for Human, the sentence at the held-out position). {phrases.chance(table.chance)} "
+            + _scores(known)
         ),
         f"{ASKED}-effect_size_method": Answer(
             "Effect size: the difference of two scores. " + " ".join(filter(None, methods))

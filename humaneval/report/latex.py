@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
 from humaneval.report.latex_text import latex_escaped
 from humaneval.report.phrases import one_line
 from humaneval.report.score_tables import provenance
-from humaneval.report.sections import Column, ReportTable
+from humaneval.report.sections import Column, ReportTable, Section
 
 LONG = 40
 """A table with more rows than this may break over pages."""
@@ -15,21 +17,20 @@ LONG = 40
 
 def render_latex(data: ReportData) -> str:
     """The tables for a paper: `\\input` it; needs booktabs, graphicx, and longtable for long ones."""
+    return latex_of(data.title, sections(data), provenance(data.analysis) if data.analysis else "")
+
+
+def latex_of(title: str, sections: Sequence[Section], origin: str) -> str:
+    """The tables of these sections; `origin` ends the captions of those that do not say it below."""
     parts = [
         "% Needs \\usepackage{booktabs,graphicx,longtable}; compile with UTF-8.",
-        f"% {one_line(data.title)}",
+        f"% {one_line(title)}",
         FITTED,
     ]
-    for section in sections(data):
+    for section in sections:
         parts.append(f"% {one_line(section.heading)}")
-        parts += [_latex_table(table, _origin(table, data)) for table in section.tables]
+        parts += [_latex_table(one, "" if origin in one.note else origin) for one in section.tables]
     return "\n\n".join(parts) + "\n"
-
-
-def _origin(table: ReportTable, data: ReportData) -> str:
-    """Rule and n for a caption, where the note below the table has them not."""
-    origin = provenance(data.analysis) if data.analysis else ""
-    return "" if origin in table.note else origin
 
 
 def _latex_table(table: ReportTable, origin: str = "") -> str:

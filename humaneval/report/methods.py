@@ -185,7 +185,7 @@ def _score(table: ScoreTable) -> list[str]:
             "The score of a generator is the share of its passages whose annotator did not mark its sentence "
             f"({n} {plural} to each generator).{human}"
         ),
-        phrases.chance(table),
+        phrases.chance(table.chance),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from humaneval.csv_text import csv_text, type_of
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
 from humaneval.report.phrases import one_line
-from humaneval.report.sections import Column
+from humaneval.report.sections import Column, Section
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.for_r import COLUMNS, rows_for_models, script
 from humaneval.statistics.intervals import Interval
@@ -23,8 +23,13 @@ def csv_files(data: ReportData) -> Mapping[str, str]:
     Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. The codebook
     says which columns are text. Text that a spreadsheet would run as a formula is made harmless.
     """
+    return csv_of(sections(data))
+
+
+def csv_of(sections: Sequence[Section]) -> Mapping[str, str]:
+    """The same for the tables of these sections."""
     files, book = {}, []
-    for section in sections(data):
+    for section in sections:
         for table in section.tables:
             if f"{table.key}.csv" in files:
                 continue

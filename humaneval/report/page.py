@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from humaneval.report import phrases
 from humaneval.report.chapters import chapters
+from humaneval.report.conclusion import HIGHER, conclusion
 from humaneval.report.contents import MoneyFacts, ReportData
 from humaneval.report.figures.drawing import STYLE
 from humaneval.report.figures.forest import ceiling_band, score_plot
@@ -32,7 +33,7 @@ def render_report(data: ReportData) -> str:
     before = {row.generator: row for row in data.table.before_exclusions}
     sections = chapters(data)
     page = (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             data=data,
@@ -43,7 +44,9 @@ def render_report(data: ReportData) -> str:
             narrow_plot=score_plot(data.table, narrow=True),
             main=main_table(data.analysis) if data.analysis else None,
             sections=sections,
-            later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
+            later=[key for key in sections if key not in ("comparisons", "testing", "ranks", "rules")],
+            conclusion=conclusion(data.table),
+            higher=HIGHER,
             ceiling=ceiling_band(data.table),
             plot_style=Markup(STYLE),
             numbers=Numbers(),
@@ -80,7 +83,8 @@ class Numbers:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates of pages, in which all text is escaped."""
     environment = Environment(
         loader=PackageLoader("humaneval.report"),
         autoescape=True,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from humaneval.report.figures.drawing import shortened
 from humaneval.scoring.exclusions import ExclusionStep
-from humaneval.scoring.scores import GeneratorScore, ScoreTable
+from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
 from humaneval.statistics.headline import FEWEST, WIDENED
 from humaneval.statistics.intervals import Interval
 from humaneval.text import counted
@@ -127,10 +127,10 @@ def control(table: ScoreTable) -> str:
     return f"Before {what}, {found}."
 
 
-def chance(table: ScoreTable) -> str:
+def chance(of: Chance) -> str:
     """One sentence on the score that chance alone gives."""
-    text = f"Chance alone gives {percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%"
-    achieved, picks = table.chance.achieved, sum(table.chance.picks)
+    text = f"Chance alone gives {percent(of.nominal, 0)}\N{NO-BREAK SPACE}%"
+    achieved, picks = of.achieved, sum(of.picks)
     rough = f" (rough: {counted(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
     return (
         f"{text}; with the positions and picks of this study, it gives"

@@ -25,6 +25,7 @@ from humaneval.report.sections import (
 )
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.comparisons import Comparison
+from humaneval.scoring.from_counts import Count, CountTable
 from humaneval.scoring.scores import GeneratorScore, ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.text import counted
@@ -44,23 +45,23 @@ def drawn(analysis: Analysis) -> str:
     return f"{provenance(analysis)} Drawn with seed {analysis.seed}."
 
 
-def named(row: GeneratorScore) -> Cell:
+def named(row: GeneratorScore | Count) -> Cell:
     """A generator's name, with its role if the name does not say it."""
     plain = row.role.value in (row.generator.lower(), "system")
     return Cell(row.generator if plain else f"{row.generator} ({ROLES[row.role.value]})", row.generator)
 
 
-def interval_head(table: ScoreTable) -> str:
+def interval_head(table: ScoreTable | CountTable) -> str:
     """`95 % interval`."""
     return f"{confidence(table.level)}{NBSP}% interval"
 
 
-def headline(row: GeneratorScore) -> Cell:
+def headline(row: GeneratorScore | Count) -> Cell:
     """The interval of a score; Control has none once those who missed it are excluded."""
     return span(row.interval) if row.interval else Cell("none")
 
 
-def borders(rows: Sequence[GeneratorScore]) -> frozenset[int]:
+def borders(rows: Sequence[GeneratorScore | Count]) -> frozenset[int]:
     """The rows at which the role changes."""
     return frozenset(at for at in range(1, len(rows)) if rows[at].role is not rows[at - 1].role)
 
@@ -115,24 +116,25 @@ def main_table(analysis: Analysis) -> ReportTable:
     )
 
 
-def comparison_tables(analysis: Analysis) -> tuple[ReportTable, ...]:
-    """A table for each family of comparisons, largest difference first."""
+def comparison_tables(table: ScoreTable | CountTable, origin: str) -> tuple[ReportTable, ...]:
+    """A table for each family of comparisons, largest difference first. Their notes end with `origin`."""
     found = []
     for family, key in (("systems", "comparisons_systems"), ("below human", "comparisons_human")):
-        chosen = [one for one in analysis.table.comparisons if one.family == family]
+        chosen = [one for one in table.comparisons if one.family == family]
         if chosen:
-            found.append(_family(chosen, key, analysis))
+            found.append(_family(chosen, key, table, origin))
     return tuple(found)
 
 
-def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTable:
+def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, origin: str) -> ReportTable:
     ordered = sorted(chosen, key=lambda one: -abs(one.difference))
     adjust = verdicts.ADJUSTED[chosen[0].adjust]
     title = "Systems compared" if key.endswith("systems") else f"Each system against {chosen[0].b}, one-sided"
     said = notes((f"{one.a} – {one.b}", one.note) for one in ordered)
     bounded = all(one.bound is not None for one in ordered)
+    paired = any(one.pairs for one in ordered)
     if bounded:
-        level = f"{confidence(analysis.table.level)}{NBSP}%"
+        level = f"{confidence(table.level)}{NBSP}%"
         said.append(
             f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided; the"
             " interval is two-sided."
@@ -145,11 +147,11 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
         (
             Column("pair", "Pair", False),
             Column("difference", "Points", unit="share"),
-            Column("interval", interval_head(analysis.table), span=True, unit="share"),
+            Column("interval", interval_head(table), span=True, unit="share"),
             *([Column("bound", "At most", unit="share")] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
-            Column("pairs", "Pairs", unit="pairs of answers by one annotator"),
+            *([Column("pairs", "Pairs", unit="pairs of answers by one annotator")] if paired else []),
             Column("verdict", "Verdict", False),
         ),
         tuple(
@@ -160,12 +162,12 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
                 *([points(one.bound)] if bounded and one.bound is not None else []),
                 probability(one.p),
                 probability(one.p_adjusted),
-                whole(one.pairs),
+                *([whole(one.pairs)] if paired else []),
                 Cell(verdicts.outcome(one), one.verdict, one.verdict != "inconclusive"),
             )
             for one in ordered
         ),
-        " ".join([*said, provenance(analysis)]),
+        " ".join([*said, *filter(None, [origin])]),
     )
 
 

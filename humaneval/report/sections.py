@@ -76,6 +76,8 @@ class Section:
     key: str
     heading: str
     blocks: tuple[str | ReportTable | Figure, ...]
+    about: str = ""
+    """What is in it, for the line under which the page folds it; empty if it stays open."""
 
     @property
     def tables(self) -> tuple[ReportTable, ...]:

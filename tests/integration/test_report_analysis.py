@@ -19,6 +19,7 @@ from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.report.chapters import chapters, sections
+from humaneval.report.conclusion import HIGHER
 from humaneval.report.contents import MoneyFacts, ReportData
 from humaneval.report.figures.drawing import pdf_pages
 from humaneval.report.figures.files import drawings, figures_pdf
@@ -48,8 +49,11 @@ CLAIMS = r"\b(higher|lower|better|worse|outperform\w*|beats?|significan\w*|above
 
 
 def without_rules(text: str) -> str:
-    """The text without what says when a generator would be called higher."""
-    return text.replace("by the rule above", "").replace("A generator is called higher if", "")
+    """The text without what says when a generator would be called higher, and which end of a score is
+    good."""
+    for rule in ("by the rule above", "A generator is called higher if", HIGHER):
+        text = text.replace(rule, "")
+    return text
 
 
 def responses(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ from humaneval.cli.numbers import ANNOTATORS, SHARE, Number, Whole
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.cli.study.plan_text import tell_plan
 from humaneval.errors import UsageError
+from humaneval.interface.plans import plan_document as plan_document
 from humaneval.planning.cues import CueScore
-from humaneval.planning.forecast import Outlook, outlook
-from humaneval.planning.plan import Plan
+from humaneval.planning.forecast import outlook
 from humaneval.planning.power import sd_of_icc
-from humaneval.planning.simulation import Power, simulate
+from humaneval.planning.simulation import simulate
 from humaneval.study.contradictions import doubts
 from humaneval.study.file import read_study_file
 from humaneval.study.plan import cues_of, draft, plan_of, plan_of_study
@@ -121,25 +121,3 @@ def plan(
         emit({"study": name, **plan_document(planned, seen, cues, drawn)})
     else:
         tell_plan(planned, seen, cues, drawn)
-
-
-def plan_document(
-    planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Power | None = None
-) -> dict[str, Any]:
-    """What `--json` prints of a plan."""
-    return {
-        "plan": _plain(planned),
-        "outlook": seen.to_json(),
-        "simulated": drawn and asdict(drawn),
-        "cues": [{**cue._asdict(), "score": cue.score} for cue in cues],
-    }
-
-
-def _plain(planned: Plan) -> dict[str, Any]:
-    return {
-        **asdict(planned),
-        "reward": str(planned.reward),
-        "forms_each": planned.forms_each,
-        "people": planned.people,
-        "handed_out": planned.handed_out,
-    }

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree
@@ -26,6 +27,8 @@ WIDTH = 360.0
 """Width of most plots in points: at this width, text of 12 points stays readable on a screen of 320 px."""
 TEXT, SMALL = 12.0, 10.5
 """Text sizes in points."""
+DOTS = 96
+"""Dots an inch of a plot in a notebook."""
 BESIDE = 4
 """How many plots of one figure stand beside each other on a page of a PDF."""
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
@@ -182,6 +185,19 @@ class Drawing:
     css: str = ""
     """A class of the element on the page, beside `plot`."""
 
+    def figure(self) -> Figure:
+        """A matplotlib figure with fixed colours, for a notebook: it shows itself as a picture there."""
+        with _matplotlib(self.key):
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(self.width / 72, self.height / 72))
+            FigureCanvasAgg(figure)
+            self.draw(Sheet(figure, self, themed=False))
+        # A notebook shows a figure by itself only if somebody has imported pyplot.
+        figure._repr_png_ = partial(_png, figure, self.key)  # type: ignore[attr-defined]
+        return figure
+
     def svg(self, *, alone: bool = False) -> str:
         """An `<svg>` element whose colours follow the page, without width and height: the page sizes it.
 
@@ -225,6 +241,13 @@ def pdf_pages(pages: Sequence[Sequence[Drawing]]) -> bytes:
                     part = figure.add_subfigure(grid[divmod(place, columns)])
                     drawing.draw(Sheet(part, drawing, themed=False))
                 file.savefig(figure)
+    return out.getvalue()
+
+
+def _png(figure: Figure, salt: str) -> bytes:
+    out = io.BytesIO()
+    with _matplotlib(salt):
+        figure.savefig(out, format="png", dpi=DOTS, metadata={"Software": None})
     return out.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from scipy.stats import binom
 from humaneval.domain import Role
 from humaneval.report.figures.drawing import Box, Drawing, Sheet, shortened
 from humaneval.report.phrases import between, chance, confidence, percent, sentence
-from humaneval.scoring.scores import GeneratorScore, ScoreTable
+from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
 from humaneval.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -25,7 +26,16 @@ GAP = 0.45
 """Room between the generators of two roles, in lines."""
 
 
-def score_plot(table: ScoreTable, *, narrow: bool = False) -> Drawing:
+@dataclass(frozen=True, slots=True)
+class Plotted:
+    """What a plot needs of scores of which only the counts are known."""
+
+    level: float
+    scores: tuple[GeneratorScore, ...]
+    chance: Chance
+
+
+def score_plot(table: ScoreTable | Plotted, *, narrow: bool = False) -> Drawing:
     """Scores with their intervals, the line that chance alone gives, and the band of Human's interval.
 
     `narrow` puts names and scores above the lines, for screens of about 320 px.
@@ -35,7 +45,7 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> Drawing:
     return Drawing(
         f"scores-{kind}",
         f"Scores with {confidence(table.level)}\N{NO-BREAK SPACE}% intervals",
-        " ".join(("Forest plot.", *words, chance(table))),
+        " ".join(("Forest plot.", *words, chance(table.chance))),
         line * _lines(table) + 30 + 44,
         partial(_draw, table=table, narrow=narrow),
         width,
@@ -43,7 +53,7 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> Drawing:
     )
 
 
-def ceiling_band(table: ScoreTable) -> Interval | None:
+def ceiling_band(table: ScoreTable | Plotted) -> Interval | None:
     """Where a system scores if nobody can tell its sentences: the achieved ceiling ± chance.
 
     The central range of the binomial distribution at the table's level, for the median n of the systems; None
@@ -57,11 +67,11 @@ def ceiling_band(table: ScoreTable) -> Interval | None:
     return Interval(low, high)
 
 
-def _lines(table: ScoreTable) -> float:
+def _lines(table: ScoreTable | Plotted) -> float:
     return len(table.scores) + GAP * (len({row.role for row in table.scores}) - 1)
 
 
-def _draw(sheet: Sheet, table: ScoreTable, narrow: bool) -> None:
+def _draw(sheet: Sheet, table: ScoreTable | Plotted, narrow: bool) -> None:
     size = 12.5 if narrow else 11.0
     longest = max(len(shortened(row.generator, LONGEST_NAME)) for row in table.scores)
     left, right = (12.0, 12.0) if narrow else (36 + 6.5 * longest, 162.0)
@@ -89,7 +99,7 @@ def _draw(sheet: Sheet, table: ScoreTable, narrow: bool) -> None:
         place += 1
 
 
-def _draw_bands(sheet: Sheet, axes: Axes, table: ScoreTable) -> None:
+def _draw_bands(sheet: Sheet, axes: Axes, table: ScoreTable | Plotted) -> None:
     """Human's interval, shaded; where chance puts a system, between dotted lines."""
     for human in (row.interval for row in table.scores if row.role is Role.HUMAN and row.interval):
         colour = sheet.colour("human")

@@ -43,6 +43,25 @@ def render_table(table: ScoreTable, console: Console) -> None:
     """
     ascii_only = console.options.ascii_only
     tight = console.width < TIGHT
+    render_scores(table, console)
+    console.print()
+    for family in ("systems", "below human"):
+        chosen = [one for one in table.comparisons if one.family == family]
+        if chosen:
+            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
+            console.print()
+    if warning := few(table):
+        console.print(Text(_plain(warning, ascii_only), "bold yellow"))
+    console.print(_flow(table, ascii_only=ascii_only, tight=tight))
+    console.print()
+    for sentence in _below(table):
+        console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
+
+
+def render_scores(table: ScoreTable, console: Console) -> None:
+    """Print the scores alone."""
+    ascii_only = console.options.ascii_only
+    tight = console.width < TIGHT
     width = _room(table, console.width)
     lines = Table(
         box=None,
@@ -77,18 +96,6 @@ def render_table(table: ScoreTable, console: Console) -> None:
             cells.append(_drawing(row, width, table.chance.nominal, ascii_only))
         lines.add_row(*cells)
     console.print(lines)
-    console.print()
-    for family in ("systems", "below human"):
-        chosen = [one for one in table.comparisons if one.family == family]
-        if chosen:
-            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
-            console.print()
-    if warning := few(table):
-        console.print(Text(_plain(warning, ascii_only), "bold yellow"))
-    console.print(_flow(table, ascii_only=ascii_only, tight=tight))
-    console.print()
-    for sentence in _below(table):
-        console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
 
 
 def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
@@ -172,7 +179,7 @@ def _below(table: ScoreTable) -> list[str]:
         sentences.append("These are tests or pilots, not results.")
     return [
         *sentences,
-        chance(table),
+        chance(table.chance),
         method(table.scores),
         *filter(None, [verdicts.method(table.comparisons, table.level)]),
         *notes((row.generator, row.note) for row in table.scores),

@@ -1,0 +1,43 @@
+"""Errors as Python shows them: the hint stands below the message, and names arguments instead of options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from humaneval.errors import HumanEvalError
+
+ARGUMENTS = {
+    " (--control)": "",
+    " (--human)": "",
+    "--control NAME": 'control="NAME"',
+    "--missed-control none": 'missed_control="none"',
+    "--keep-incomplete, or set incomplete = false in the study file": "keep_incomplete=True",
+    "(tests: only)": "with tests=True",
+    "(tests: leave out)": "with tests=False",
+    "Name yours with --database": "Give the path or the URL of yours",
+    "Choose another database with --database": "Give another path or URL",
+    "choose another with --database": "give another path",
+    "Check --database; ": "Check the path or URL; ",
+}
+"""What the command line says, and what it is called here."""
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Errors raised inside name arguments, and carry their hint as a note, which every traceback shows."""
+    try:
+        yield
+    except HumanEvalError as error:
+        if not hasattr(error, "__notes__"):
+            error.message, error.hint = _worded(error.message), _worded(error.hint)
+            error.args = (error.message,)
+            if error.hint:
+                error.add_note(error.hint)
+        raise
+
+
+def _worded(text: str) -> str:
+    for option, argument in ARGUMENTS.items():
+        text = text.replace(option, argument)
+    return text

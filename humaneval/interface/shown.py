@@ -1,0 +1,67 @@
+"""What a notebook or a Python prompt shows of scores and plans."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from html import escape
+
+from rich.console import Console
+
+from humaneval.report.conclusion import HIGHER, conclusion
+from humaneval.report.phrases import between, confidence, percent
+from humaneval.report.terminal.scores import render_scores
+from humaneval.scoring.scores import ScoreTable
+
+WIDTH = 100
+RIGHT = ' style="text-align: right"'
+LEFT = ' style="text-align: left"'
+
+
+def scores_text(table: ScoreTable) -> str:
+    """The table of scores with its conclusion, as text of 100 columns."""
+    out = io.StringIO()
+    # A notebook's console would print instead of giving the text; the environment must change nothing.
+    console = Console(
+        file=out, width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False, _environ={}
+    )
+    render_scores(table, console)
+    console.print()
+    for sentence in (HIGHER, *conclusion(table)):
+        console.print(sentence, markup=False, emoji=False, highlight=False)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+
+
+def scores_html(table: ScoreTable) -> str:
+    """The table of scores with its conclusion, as a fragment of HTML."""
+    heads = ("Generator", "Score, %", f"{confidence(table.level)}\N{NO-BREAK SPACE}% interval", "x", "n")
+    rows = [
+        (
+            row.generator,
+            percent(row.score),
+            between(row.interval),
+            f"{row.not_identified:,}",
+            f"{row.n:,}",
+        )
+        for row in table.scores
+    ]
+    caption = f"Passages whose annotator did not mark the machine’s sentence. {HIGHER}"
+    return table_html(caption, heads, rows) + f"<p>{escape(' '.join(conclusion(table)))}</p>"
+
+
+def table_html(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first column names the rows, with or without heads; all text in it is escaped."""
+    head = "".join(
+        f'<th scope="col"{RIGHT if at else LEFT}>{escape(name)}</th>' for at, name in enumerate(heads)
+    )
+    body = "".join(
+        f'<tr><th scope="row"{LEFT}>{escape(row[0])}</th>'
+        + "".join(f"<td{RIGHT}>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<table><caption style="text-align: left">{escape(caption)}</caption>'
+        + (f"<thead><tr>{head}</tr></thead>" if heads else "")
+        + f"<tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,253 @@
+"""The toolkit from Python: light to import, with the command line's numbers, and errors that help."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import humaneval as he
+from humaneval.interface.scores import COMPARISON_FIELDS, SCORE_FIELDS
+from humaneval.planning.forecast import outlook
+from humaneval.scoring.scores import score as compute
+from humaneval.study.file import read_study_file
+from humaneval.study.plan import plan_of
+from tests.commands import Command
+from tests.conftest import ROOT
+from tests.unit.test_report import HOSTILE, Outline, responses
+
+NAMES = ("Control", "sa", "lm", "ilm", "Human")
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return responses(NAMES)
+
+
+@pytest.fixture(scope="module")
+def scores(frame: pd.DataFrame) -> he.Scores:
+    return he.score(frame)
+
+
+def test_importing_the_toolkit_loads_nothing_of_it_and_no_library() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import humaneval; print(*sorted(set(sys.modules) - before))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    loaded = {name for name in said.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert loaded == {"humaneval"}
+
+
+def test_every_name_is_there_listed_and_documented() -> None:
+    assert set(he.__all__) <= set(dir(he))
+    for name in set(he.__all__) - {"__version__"}:
+        thing = getattr(he, name)
+        assert thing.__doc__, name
+        for inner, member in inspect.getmembers(thing if inspect.isclass(thing) else None):
+            if not inner.startswith("_") and name in ("Scores", "Database", "StoredStudy", "StudyPlan"):
+                assert inspect.getdoc(member) or inner in ("plan", "outlook"), f"{name}.{inner}"
+    with pytest.raises(AttributeError, match="no attribute 'scores'"):
+        he.scores  # noqa: B018
+
+
+def test_the_frame_has_the_fields_of_the_document(frame: pd.DataFrame, scores: he.Scores) -> None:
+    document = scores.json()
+    assert document["scores"] == compute(frame).to_json()["scores"]
+    for table, key, fields in (
+        (scores.frame, "scores", SCORE_FIELDS),
+        (scores.comparisons, "comparisons", COMPARISON_FIELDS),
+    ):
+        assert list(table.columns) == list(fields) == list(document[key][0])
+        for row, line in zip(table.to_dict("records"), document[key], strict=True):
+            for name, value in line.items():
+                there = tuple(value) if isinstance(value, list) else value
+                assert row[name] == there or (there is None and pd.isna(row[name])), name
+    assert scores.frame["interval"].str[0].notna().sum() == len(NAMES) - 1
+
+
+def test_nothing_to_compare_is_an_empty_frame_with_its_columns() -> None:
+    alone = he.score(responses(("Control", "lm")))
+    assert alone.comparisons.empty
+    assert list(alone.comparisons.columns) == list(COMPARISON_FIELDS)
+
+
+def test_a_prompt_and_a_notebook_show_the_table_with_its_conclusion(scores: he.Scores) -> None:
+    text, html = repr(scores), scores._repr_html_()
+    Outline(html)
+    for row in scores.table.scores:
+        assert re.search(rf"{row.generator} +{100 * row.score:.1f} ", text)
+        assert f">{row.generator}</th>" in html
+        assert f">{100 * row.score:.1f}</td>" in html
+    assert scores.conclusion in " ".join(text.split())
+    assert scores.conclusion in html
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_names_of_generators_are_never_markup_in_a_notebook() -> None:
+    evil = he.score(responses(("Control", HOSTILE, "Human")))
+    assert "<script" not in evil._repr_html_()
+    assert "[bold]" in repr(he.score(responses(("Control", "[bold]lm", "Human"))))
+
+
+def test_the_plot_is_the_reports_as_a_figure_that_shows_itself(scores: he.Scores) -> None:
+    figure = scores.plot()
+    assert isinstance(figure, Figure)
+    words = {text.get_text() for axes in figure.axes for text in axes.texts}
+    assert set(NAMES) <= words
+    picture = figure._repr_png_()  # type: ignore[attr-defined]
+    assert picture.startswith(b"\x89PNG")
+    assert picture == scores.plot()._repr_png_()  # type: ignore[attr-defined]
+
+
+def test_the_callers_frame_is_not_changed_and_its_index_and_cases_do_not_matter(frame: pd.DataFrame) -> None:
+    odd = frame.rename(columns={"worker": " Worker", "choice": "CHOICE"}).set_index(
+        pd.Index([7] * len(frame))
+    )
+    before = odd.copy()
+    found = he.score(odd)
+    pd.testing.assert_frame_equal(odd, before)
+    assert found.json() == he.score(frame).json()
+
+
+def test_a_path_gives_the_same_scores_as_the_frame_and_as_the_command(
+    frame: pd.DataFrame, tmp_path: Path, command: Command
+) -> None:
+    for name, separator in (("r.csv", ","), ("r.tsv", "\t")):
+        frame.to_csv(tmp_path / name, index=False, sep=separator)
+        found = he.score(tmp_path / name)
+        assert found.json() == command("score", "--responses", tmp_path / name, "--json").json
+        assert found.json()["scores"] == he.score(frame).json()["scores"]
+    frame.to_json(tmp_path / "r.jsonl", orient="records", lines=True)
+    assert he.score(str(tmp_path / "r.jsonl")).json()["scores"] == he.score(frame).json()["scores"]
+
+
+MISTAKES: dict[str, tuple[Any, type[he.HumanEvalError], str, str]] = {
+    "a column is missing": (
+        lambda one: one.rename(columns={"worker": "who"}),
+        he.InputError,
+        "the frame lacks the columns worker",
+        "It has: who, story",
+    ),
+    "choices from 0": (
+        lambda one: one.assign(choice=one["choice"] - 1),
+        he.InputError,
+        "choice counts sentences from 0",
+        'frame["choice"] += 1',
+    ),
+    "both from 0": (
+        lambda one: one.assign(choice=one["choice"] - 1, position=one["position"] - 1),
+        he.InputError,
+        "position and choice count sentences from 0",
+        'frame["position"] += 1; frame["choice"] += 1',
+    ),
+    "no Control": (
+        lambda one: one.replace({"generator": {"Control": "check"}}),
+        he.InputError,
+        "no generator is the Control",
+        'control="NAME", or exclude nobody: missed_control="none"',
+    ),
+    "not a frame": (lambda one: one.to_dict("records"), he.UsageError, "not as list", "pandas.DataFrame"),
+    "no rows": (lambda one: one.iloc[:0], he.InputError, "no responses to score", ""),
+    "a choice of 9": (
+        lambda one: one.assign(choice=9),
+        he.InputError,
+        "choice 9 is not a whole number from 1 to 5",
+        "",
+    ),
+    "two studies": (
+        lambda one: one.assign(study=["a", "b"] * (len(one) // 2)),
+        he.InputError,
+        "studies are not pooled",
+        "one study at a time",
+    ),
+    "no file": (lambda one: "nowhere.csv", he.InputError, "nowhere.csv", ""),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_of_notebooks_have_an_error_whose_hint_is_seen(mistake: str, frame: pd.DataFrame) -> None:
+    make, kind, message, hint = MISTAKES[mistake]
+    with pytest.raises(kind, match=re.escape(message)) as raised:
+        he.score(make(frame))
+    error = raised.value
+    assert hint in "".join(getattr(error, "__notes__", []))
+    assert hint in error.hint
+    assert not re.search(r"(^|\s)--\w", f"{error} {error.hint}")
+
+
+def test_roles_are_named_by_arguments(frame: pd.DataFrame) -> None:
+    other = frame.replace({"generator": {"Control": "check", "Human": "people"}})
+    found = he.score(other, control="check", human="people")
+    assert list(found.frame["role"]) == ["control", "system", "system", "system", "human"]
+    with pytest.raises(he.UsageError, match="there is no generator 'chek'") as raised:
+        he.score(other, control="chek")
+    assert "--" not in str(raised.value)
+
+
+def test_a_report_that_cannot_be_written_is_an_error_of_ours(scores: he.Scores, tmp_path: Path) -> None:
+    with pytest.raises(he.InputError, match="No such file"):
+        scores.report(tmp_path / "none" / "x.html")
+    with pytest.raises(he.UsageError, match="docx"):
+        scores.report(tmp_path / "x.docx")
+
+
+def test_a_plan_is_that_of_the_study_file() -> None:
+    found = he.plan(systems=4, annotators=100, difference=0.1)
+    names = ["control", "a", "b", "c", "d", "human"]
+    design = {"generators": names, "annotators": 100}
+    settings = read_study_file(None, overrides={"design": design}).settings
+    assert found.outlook == outlook(plan_of(settings))
+    assert (found.power, found.width, found.cost) == (
+        found.outlook.power,
+        found.outlook.half_width,
+        found.outlook.cost,
+    )
+    assert found.json()["outlook"]["power"] == found.power
+
+
+def test_a_plan_shows_itself() -> None:
+    found = he.plan(systems=4, annotators=100)
+    for text in (repr(found), found._repr_html_()):
+        assert f"${found.cost}" in text
+        assert "as one of 6, adjusted by Holm" in text
+    alone = he.plan(systems=1, human=False)
+    assert (alone.power, alone.detectable, alone.annotators_needed) == (None, None, None)
+    assert "Power" not in repr(alone)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"systems": 0},
+        {"systems": 2, "annotators": 0},
+        {"systems": 2, "annotators": 2.5},
+        {"systems": 2, "difference": 10},
+        {"systems": 2, "difference": -0.1},
+        {"systems": 2, "score": 40},
+        {"systems": 2, "power": 80},
+        {"systems": 2, "level": 95},
+        {"systems": 2, "spammers": 5},
+        {"systems": 2, "stories": -1},
+        {"systems": 2, "minutes": 0},
+        {"systems": 2, "reward": "a lot"},
+        {"systems": 2, "reward": -1},
+    ],
+)
+def test_a_number_that_makes_no_study_is_refused_by_its_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(he.UsageError, match=list(wrong)[-1]):
+        he.plan(**wrong)
