@@ -20,7 +20,8 @@ from sqlalchemy import Engine, select
 
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance, shown_statuses
 from humaneval.errors import UsageError
-from humaneval.infills.generate import build, judge, run, taken_names
+from humaneval.infills.generate import judge, run, taken_names
+from humaneval.kinds import build
 from humaneval.resources import words_in
 from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories

@@ -84,7 +84,7 @@ def shown(study: Study) -> Shown:
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
         before = {one.generator: one for one in table.before_exclusions}
-        notes = [excluded(table), control(table), chance(table), method(table.scores), few(table)]
+        notes = [excluded(table), control(table), chance(table.chance), method(table.scores), few(table)]
         if aside:
             notes.append(f"Forms left out, rejected or by people who had taken part before: {aside}.")
         return Shown(
