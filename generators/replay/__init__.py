@@ -1,7 +1,6 @@
-"""Replay: infills that were made elsewhere, read from a file. This is how people bring the outputs of their
-own models.
+"""Infills that were made elsewhere, read from a file: how people bring the outputs of their own models.
 
-`generator` fills the blanks, `table` reads the file, and `lines` keeps it. The door is `build`.
+`table` reads the file, `lines` keeps it, and `generator` fills blanks from it. The door is `build`.
 """
 
 from generators.replay.generator import build
