@@ -17,7 +17,7 @@ def test_X58_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     folder.mkdir()
     story_file(folder / "stories.csv", "test")
     story_file(folder / "more-stories.csv", "train")
-    printed = run_page(ROOT / "docs" / "tutorial.md", folder, MINUTES="0.05", N="20")
+    printed = run_page(ROOT / "docs" / "tutorial.md", folder, MINUTES="0.25", N="20")
     document = json.loads(printed)
     assert document["annotators"]["collected"] == 40
     generators = {"human", "control", "same-place", "other-place", "lm-scratch", "ilm-scratch"}
