@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import pandas as pd
 from sqlalchemy import Engine, event, make_url, select
 
 from humaneval.errors import StoreError
@@ -24,11 +25,9 @@ from humaneval.store.queries import forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected, no_responses
-from humaneval.study.stored import Study, get_study, is_simulated, open_study
+from humaneval.study.stored import Study, get_study, is_simulated, open_study, who_answered
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from humaneval.report.contents import ReportData
     from humaneval.scoring.analysis.analyse import Analysis
 
@@ -99,8 +98,6 @@ class StoredStudy:
         `everything` includes forms that were rejected, or by people who had taken part before. Raises
         InputError if there are none.
         """
-        import pandas as pd
-
         with in_python(), reading(self._database.engine) as session:
             row = get_study(session, self.name)
             columns = published_columns(session, row, everything=everything)
@@ -115,8 +112,14 @@ class StoredStudy:
         InputError if there are no responses.
         """
         with in_python():
-            study = replace(self._study, engine=self._database.engine)  # which raises if it is closed
-            found = scores_of_study(study, level=level, tests=tests, everything=everything)
+            self._database.engine  # noqa: B018  raises if it is closed
+            found = scores_of_study(
+                self._study,
+                level=level,
+                tests=tests,
+                everything=everything,
+                still_open=lambda: self._database.engine,
+            )
             return found.computed()
 
     def __repr__(self) -> str:
@@ -149,12 +152,22 @@ def open(  # as a name of `humaneval`: `he.open`
 
 
 def scores_of_study(
-    study: Study, *, level: float | None = None, tests: bool = False, everything: bool = False
+    study: Study,
+    *,
+    level: float | None = None,
+    tests: bool = False,
+    everything: bool = False,
+    still_open: Callable[[], object] | None = None,
 ) -> Scores:
-    """The scores of a stored study. Raises InputError if there are no responses."""
+    """The scores of a stored study. Raises InputError if there are no responses.
+
+    `still_open` raises once the database is closed, whose engine would quietly open it again for a report.
+    """
     found = collected(study, tests=tests, everything=everything)
 
     def page(analysis: Analysis, title: str) -> ReportData:
+        if still_open is not None:
+            still_open()
         return study_report(study, analysis.table, title=title, analysis=analysis)
 
     def facts() -> dict[str, Any]:
@@ -169,6 +182,7 @@ def scores_of_study(
             level or study.settings.analysis.level,
             page,
             facts,
+            who if (who := who_answered(study)).programs else None,
             also=found.also,
             seed=study.settings.design.seed,
         )

@@ -25,6 +25,7 @@ from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable
 from humaneval.scoring.scores import score as compute
+from humaneval.text import Answerers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,6 +79,8 @@ class Source:
     """The report of an analysis under a title; an empty title means the source's own."""
     facts: Callable[[], Mapping[str, Any]]
     """The fields of `score --json` beside the scores."""
+    answerers: Answerers | None = None
+    """How many annotators are programs; None if none is."""
     control: str | None = None
     human: str | None = None
     also: Mapping[str, Rule] = field(default_factory=dict)
@@ -125,8 +128,9 @@ class Scores:
         )
 
     def computed(self) -> Self:
-        """The same, after its table was computed: an error shows at once, and not when the table is shown."""
-        self.table  # noqa: B018
+        """The same, after its table was computed: an error shows at once, and not when the table is shown.
+        A database may be closed afterwards."""
+        self.table, self.facts  # noqa: B018
         return self
 
     @property
@@ -194,10 +198,10 @@ class Scores:
         return {**scored.to_json(), **self.facts}
 
     def __repr__(self) -> str:
-        return scores_text(self.table)
+        return scores_text(self.table, self._source.answerers)
 
     def _repr_html_(self) -> str:
-        return scores_html(self.table)
+        return scores_html(self.table, self._source.answerers)
 
 
 def score(
@@ -258,7 +262,17 @@ def scores_of_table(
         )
 
     return Scores(
-        Source(table.frame, rule, Declared(margin=margin), level, page, table.facts, control, human)
+        Source(
+            table.frame,
+            rule,
+            Declared(margin=margin),
+            level,
+            page,
+            table.facts,
+            table.answerers,
+            control,
+            human,
+        )
     )
 
 

@@ -24,7 +24,7 @@ from humaneval.foreign import (
 )
 from humaneval.foreign.pseudonyms import PSEUDONYM
 from humaneval.foreign.responses import the_study
-from humaneval.scoring.judgments import REQUIRED
+from humaneval.scoring.judgments import REQUIRED, YES
 from humaneval.scoring.response_table import COLUMNS
 from humaneval.text import Answerers, alike, command
 
@@ -103,7 +103,17 @@ def table_of(source: object) -> Table:
     title = ""
     if "study" in frame.columns and frame["study"].nunique() == 1:
         title = str(frame["study"].dropna().iloc[0])
-    return Table(_pseudonymous(frame, content), title, hashlib.sha256(content).hexdigest())
+    answers = _pseudonymous(frame, content)
+    return Table(answers, title, hashlib.sha256(content).hexdigest(), _answerers(answers))
+
+
+def _answerers(frame: pd.DataFrame) -> Answerers | None:
+    """How many annotators are programs, if the frame says so, as our exports do."""
+    if "simulated" not in frame.columns:
+        return None
+    programs = frame["simulated"].map(lambda cell: str(cell).strip().casefold() in YES)
+    some = frame["worker"][programs].nunique()
+    return Answerers(some, frame["worker"].nunique() - some) if some else None
 
 
 def _named(source: pd.DataFrame) -> pd.DataFrame:
@@ -122,6 +132,11 @@ def _named(source: pd.DataFrame) -> pd.DataFrame:
             f"the frame lacks the columns {', '.join(missing)}",
             f"It has: {shown}. Rename them, for example"
             f' frame.rename(columns={{"…": "{missing[0]}"}}); one row is one answer to one passage.',
+        )
+    doubled = [str(name) for name in frame.columns[frame.columns.duplicated()]]
+    if doubled:
+        raise InputError(
+            f"the frame has several columns {', '.join(dict.fromkeys(doubled))}", "Drop or rename the others."
         )
     return frame.reset_index(drop=True)
 

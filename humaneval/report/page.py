@@ -124,12 +124,7 @@ def warnings(data: ReportData) -> list[Warned]:
     """The warnings about the report as a whole: simulated annotators, a pilot, few annotators or stories."""
     found = []
     if data.simulated:
-        number = counted(data.simulated, "annotator")
-        are = "is a program" if data.simulated == 1 else "are programs"
-        who = f"{number} in this study {are}" if data.answerers.only_programs else str(data.answerers)
-        found.append(
-            Warned("Simulated annotators", f"{who}. The scores say nothing about what people can tell.")
-        )
+        found.append(Warned("Simulated annotators", phrases.simulated(data.answerers)))
     if data.platform_lost:
         found.append(Warned("Answers that the platform lost", phrases.lost(data.platform_lost)))
     if data.test or data.table.rule.tests == "only":

@@ -10,7 +10,7 @@ from humaneval.scoring.exclusions import ExclusionStep
 from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
 from humaneval.statistics.headline import FEWEST, WIDENED
 from humaneval.statistics.intervals import Interval
-from humaneval.text import counted
+from humaneval.text import Answerers, counted
 
 STEPS = {
     "collected": "Collected",
@@ -41,6 +41,18 @@ def lost(forms: int) -> str:
         f"{counted(forms, 'form')} {was} accepted although the platform no longer has {it}: the answers are"
         " those that our server kept."
     )
+
+
+def simulated(who: Answerers) -> str:
+    """That programs answered, and what follows.
+
+    >>> simulated(Answerers(40, 0))
+    '40 annotators in this study are programs. The scores say nothing about what people can tell.'
+    """
+    number = counted(who.programs, "annotator")
+    are = "is a program" if who.programs == 1 else "are programs"
+    told = f"{number} in this study {are}" if who.only_programs else str(who)
+    return f"{told}. The scores say nothing about what people can tell."
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -50,6 +50,22 @@ def test_a_stored_study_has_the_scores_and_responses_of_the_verbs(
         assert he.score(one.responses()).json()["scores"] == one.scores().json()["scores"]
 
 
+def test_simulated_annotators_are_announced_wherever_scores_are_shown(
+    study: str, sqlite_engine: Engine, sqlite_database: str, tmp_path: Path, command: Command
+) -> None:
+    answer(sqlite_engine, study, programs=5)
+    assert command("export", study, "--out", tmp_path / "r.csv").code == 0
+    with he.open(sqlite_database) as db:
+        for found in (
+            db.study(study).scores(),
+            he.score(tmp_path / "r.csv"),
+            he.score(db.study(study).responses()),
+        ):
+            for text in (repr(found), found._repr_html_()):
+                assert "5 simulated" in text
+                assert "say nothing about what people can tell" in " ".join(text.split())
+
+
 def test_the_report_is_the_page_of_the_verb(file: str, command: Command, tmp_path: Path) -> None:
     with he.open(file) as db:
         db.study("study").scores().report(tmp_path / "mine.html", title="Mine")
@@ -85,9 +101,14 @@ def test_so_is_one_on_a_server(engine: Engine, database: str) -> None:
 def test_what_was_opened_is_closed_and_says_so(file: str) -> None:
     with he.open(file) as db:
         one = db.study("study")
+        kept = one.scores()
+        before = kept.json()
         assert "study" in repr(db)
     db.close()
     assert repr(db) == "<Database, closed>"
+    assert kept.json() == before
+    with pytest.raises(he.StoreError, match="is closed"):
+        kept.report("x.html")
     for use in (lambda: db.studies, one.scores, one.responses, lambda: db.study("study")):
         with pytest.raises(he.StoreError, match="is closed"):
             use()

@@ -175,6 +175,12 @@ MISTAKES: dict[str, tuple[Any, type[he.HumanEvalError], str, str]] = {
         "studies are not pooled",
         "one study at a time",
     ),
+    "a column twice": (
+        lambda one: pd.concat([one, one[["worker"]]], axis=1),
+        he.InputError,
+        "the frame has several columns worker",
+        "Drop or rename",
+    ),
     "no file": (lambda one: "nowhere.csv", he.InputError, "nowhere.csv", ""),
 }
 

@@ -7,8 +7,6 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scipy.stats import binom
-
 from humaneval.domain import Role
 from humaneval.report.figures.drawing import Box, Drawing, Sheet, shortened
 from humaneval.report.phrases import between, chance, confidence, percent, sentence
@@ -59,6 +57,8 @@ def ceiling_band(table: ScoreTable | Plotted) -> Interval | None:
     The central range of the binomial distribution at the table's level, for the median n of the systems; None
     without an achieved ceiling.
     """
+    from scipy.stats import binom  # heavy, and no command needs it to print scores
+
     counts = [row.n for row in table.scores if row.role is Role.SYSTEM]
     if table.chance.achieved is None or not counts:
         return None
