@@ -43,7 +43,7 @@ _OTHER_WORDS = "This site cannot do what the browser asked for."
 _WORDS = {
     400: "This site could not read the browser's request. Go back and try again.",
     404: "There is no page at this address. Check that you copied all of it.",
-    405: "This address cannot be opened by itself. Start from the list of HITs.",
+    405: "This address cannot be opened by itself. Start from the list of tasks.",
     413: TOO_LARGE,
     421: "This marketplace does not answer to the name in the address.",
     500: (

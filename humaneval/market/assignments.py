@@ -59,22 +59,22 @@ def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool =
         another = free_in_group(work, worker, hit.hit_type)
         hit, mine = (hit, mine) if another is None else (another, None)
     if mine is not None:
-        raise NotPossibleError("You have already done this HIT. Each HIT can be done only once.")
+        raise NotPossibleError("You have already done this task. Each task can be done only once.")
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
     missing = obstacles(asked, record, "accept", types_of(work.session, asked))
     if missing:
         raise NotPossibleError(
-            f"You cannot accept this HIT. It requires that {' and that '.join(map(str, missing))}.", 403
+            f"You cannot accept this task. It requires that {' and that '.join(map(str, missing))}.", 403
         )
     if not is_open(work, hit):
         raise NotPossibleError(
-            "This HIT is no longer available. Other workers have taken it, or it has expired."
+            "This task is no longer available. Other workers have taken it, or it has expired."
         )
     in_hand = select(func.count()).where(
         Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
     )
     if (work.session.scalar(in_hand) or 0) >= MOST_IN_HAND:
-        raise NotPossibleError(f"You have {MOST_IN_HAND} HITs in hand. Finish or return one of them first.")
+        raise NotPossibleError(f"You have {MOST_IN_HAND} tasks in hand. Finish or return one of them first.")
     assignment = Assignment(
         id=new_entity_id(),
         hit=hit,

@@ -129,7 +129,7 @@ def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:
     hidden = obstacles(asked, record, "preview", known)
     if hidden:
         raise NotPossibleError(
-            f"You cannot see this HIT. It requires that {' and that '.join(map(str, hidden))}.", 403
+            f"You cannot see this task. It requires that {' and that '.join(map(str, hidden))}.", 403
         )
     return Preview(hit, obstacles(asked, record, "accept", known))
 
@@ -137,8 +137,8 @@ def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:
 def find_visible(work: Transaction, worker: Worker, hit_id: str) -> Hit:
     """A HIT that was not deleted. Raises NotPossibleError if there is none, or if the worker is blocked."""
     if is_blocked(work, worker):
-        raise NotPossibleError("You can no longer see or accept HITs here.", 403)
+        raise NotPossibleError("You can no longer see or accept tasks here.", 403)
     hit = work.session.scalar(select(Hit).where(Hit.id == hit_id))
     if hit is None or hit.disposed:
-        raise NotPossibleError("There is no such HIT.", 404)
+        raise NotPossibleError("There is no such task.", 404)
     return hit

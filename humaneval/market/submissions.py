@@ -48,7 +48,7 @@ def read_answer(question: Question, fields: Iterable[Field], files: Mapping[str,
     if isinstance(question, QuestionForm):
         return _filled_in_unseen(question, MultiDict(fields), files)
     if files:
-        raise NotPossibleError("This HIT cannot take files. Its form must ask for text only.", 400)
+        raise NotPossibleError("This task cannot take files. Its form must ask for text only.", 400)
     return Answer(answer_xml(fields))
 
 
@@ -88,7 +88,7 @@ def _filled_in_unseen(
     that nothing is lost silently."""
     unknown = sorted({*posted, *files} - field_names(form))
     if unknown:
-        raise NotPossibleError(f"This HIT's form has no field {unknown[0]!r}.", 400)
+        raise NotPossibleError(f"This task's form has no field {unknown[0]!r}.", 400)
     filled = read_filled(form, posted, files)
     if filled.faults:
         problems = " ".join(f"Question {place + 1}: {fault}" for place, fault in filled.faults.items())

@@ -15,12 +15,12 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from humaneval.market.hits import find_hit
 from humaneval.market.pages.sent import read_sent
 from humaneval.market.pages.site import current_site
-from humaneval.market.protocol.http import SUBMIT_PATH
+from humaneval.market.protocol.http import NOT_ACCEPTED, SUBMIT_PATH
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.questions.question import HtmlQuestion, read_question
 from humaneval.market.security import open_to_scripts, protect_answer, protect_content, protect_hand_on
 from humaneval.market.submissions import question_of, read_answer, submit
-from humaneval.market.tables.database import BUSY
+from humaneval.market.tables.database import BUSY, Transaction
 from humaneval.market.wording import TOO_LARGE
 
 APART = "FRAMES_ARE_APART"
@@ -48,19 +48,31 @@ _BEGINNING = re.compile(
 
 @blueprint.get("/question/<hit_id>", provide_automatic_options=False)
 def question(hit_id: str) -> Response:
-    """A requester's own HTML, with MTurk's closed addresses replaced by this marketplace's."""
+    """A requester's own HTML, with MTurk's closed addresses replaced by this marketplace's.
+
+    Whoever goes back to it after the answers were sent gets no form again.
+    """
     site = current_site()
     try:
         with site.market.reading() as work:
+            if _is_answered(work, request.args.get("assignmentId", "")):
+                return _shown("", 200)
             asked = read_question(find_hit(work, hit_id).question, work.mode)
     except RefusedError:
-        return _content(_plain("There is no such HIT."))
+        return _content(_plain("There is no such task."))
     if not isinstance(asked, HtmlQuestion):
-        return _content(_plain("This HIT's page is on another server."))
+        return _content(_plain("This task's page is on another server."))
     script = site.origin + url_for("static", filename="external-hit.js")
     html = _CLOSED_SCRIPT.sub(lambda _: script, _with_our_script(asked.html))
     html = _CLOSED_SITE.sub(_our_site, html)
     return _content(Response(html, content_type="text/html; charset=utf-8"))
+
+
+def _is_answered(work: Transaction, assignment_id: str) -> bool:
+    try:
+        return assignment_id not in ("", NOT_ACCEPTED) and question_of(work, assignment_id) is None
+    except NotPossibleError:
+        return False
 
 
 def submit_by_address(before: str = "") -> Response:

@@ -133,7 +133,7 @@ def answer(assignment_id: str) -> Answer:
         assignment = assignments.find_own(visit.work, visit.worker, assignment_id)
         question = read_question(assignment.hit.question, visit.work.mode)
         if not isinstance(question, QuestionForm):
-            raise NotPossibleError("This HIT's answers are sent from its own page.", 400)
+            raise NotPossibleError("This task's answers are sent from its own page.", 400)
         return question if assignment.state is State.ACCEPTED else None
 
     form = as_worker(asked, writes=False)

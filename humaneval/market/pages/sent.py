@@ -43,12 +43,12 @@ def read_sent(request: Request) -> Sent:
     ids = ids or [each for each in given if _plain(each.name) == _plain(_ID) and each.value.strip()]
     if not ids:
         raise NotPossibleError(
-            "The form has no assignmentId, so the marketplace cannot tell which HIT it answers.", 400
+            "The form has no assignmentId, so the marketplace cannot tell which task it answers.", 400
         )
     found = ids[0]
     assignment_id = found.value.strip()
     if assignment_id == NOT_ACCEPTED:
-        raise NotPossibleError("This was a preview. Accept the HIT first; then your answer is stored.", 400)
+        raise NotPossibleError("This was a preview. Accept the task first; then your answer is stored.", 400)
     if body:
         answered = {each.name for each in body}
         address = [each for each in address if each.name not in answered and _plain(each.name) not in _OURS]

@@ -25,7 +25,7 @@ def associate_qualification(work: Transaction, params: Params) -> Reply:
     worker = find_worker(work, params["WorkerId"])
     grant(work, kind, worker, params.get("IntegerValue", DEFAULT_VALUE))
     if params.get("SendNotification", True):
-        tell(work, worker, "You have a qualification", f"You now hold the qualification “{kind.name}”.")
+        tell(work, worker, "You meet a requirement", f"You now meet the requirement “{kind.name}”.")
     return {}
 
 

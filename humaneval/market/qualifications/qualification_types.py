@@ -93,7 +93,7 @@ def delete_qualification_type(work: Transaction, params: Params) -> Reply:
     for request in work.session.scalars(waiting):
         request.state = "rejected"
         request.submitted_at = request.submitted_at or work.now
-        request.reason = "This qualification is no longer granted."
+        request.reason = "This requirement is no longer granted."
     return {}
 
 

@@ -185,7 +185,7 @@ def describe(requirement: Mapping[str, Any], known: Mapping[str, QualificationTy
     """A requirement in words, for the worker."""
     names = {
         PERCENT_APPROVED: "your approval rate (%)",
-        NUMBER_APPROVED: "your number of approved HITs",
+        NUMBER_APPROVED: "your number of approved tasks",
         LOCALE: "your country",
     }
     kind, comparator = requirement["QualificationTypeId"], requirement["Comparator"]

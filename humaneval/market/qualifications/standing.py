@@ -51,7 +51,7 @@ def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
     """This worker's standing to one type. Raises NotPossibleError if they cannot see such a type."""
     found = _standings(work, worker, select(QualificationType).where(QualificationType.id == type_id))
     if not found or not found[0].visible:
-        raise NotPossibleError("There is no such qualification.", 404)
+        raise NotPossibleError("There is no such requirement.", 404)
     return found[0]
 
 
@@ -170,7 +170,7 @@ def _obstacle(
     if last is not None and last.state == "submitted":
         return "You have requested it. The requester has not decided yet."
     if not _offered(kind):
-        return "This qualification can no longer be requested."
+        return "This requirement can no longer be asked for."
     if held is not None and not held.revoked and kind.test is None:
         return "You hold it."
     if last is None:
