@@ -2,35 +2,30 @@
 (() => {
   const form = document.getElementById("form");
   const fields = form.elements;
-  const passages = [...form.querySelectorAll(".passage:not(#preview-example *)")];
+  const passages = [...form.querySelectorAll(".passage:has([required])")];
   const progress = document.getElementById("progress");
   const button = form.querySelector("button");
   const send = button.textContent, words = form.dataset;
   const chosen = (passage) => passage.querySelector(":checked");
 
-  // Static: accepted, or shown?
-  if ("static" in words) {
-    const [, id] = [...new URLSearchParams(location.search)].findLast(([name]) => /assignment_?id$/i.test(name)) ?? [];
-    if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
-      for (const field of fields) field.disabled = true;
-      for (const part of document.querySelectorAll("[id^=preview-]")) part.hidden = false;
-      return;
-    }
-    fields.assignmentId.value = id;
-  }
+  if (fields.consent.disabled) return; // a preview
 
-  // Restore answers after a reload, unless storage is blocked.
+  // Answers outlast a reload, in the tab's history if storage is blocked.
   const key = fields.form.value + (fields.token ?? fields.assignmentId).value;
   const save = () => {
-    try { sessionStorage[key] = JSON.stringify(Object.fromEntries(new FormData(form))); } catch { /* blocked */ }
+    const kept = Object.fromEntries(new FormData(form));
+    try {
+      history.replaceState({ [key]: kept }, "");
+      sessionStorage[key] = JSON.stringify(kept);
+    } catch { /* blocked */ }
   };
-  try {
-    for (const [name, value] of Object.entries(JSON.parse(sessionStorage[key] || "{}"))) {
-      const field = fields[name];
-      if (field?.type === "checkbox") field.checked = true;
-      else if (field && !field.value) field.value = value;
-    }
-  } catch { /* blocked */ }
+  let kept = history.state?.[key];
+  try { kept = JSON.parse(sessionStorage[key]); } catch { /* blocked, or new */ }
+  for (const [name, value] of Object.entries(kept ?? {})) {
+    const field = fields[name];
+    if (field?.type === "checkbox") field.checked = true;
+    else if (field && !field.value) field.value = value;
+  }
 
   // Seconds each passage was in view before its first choice.
   const clocks = passages.map(() => ({ seen: false, since: 0 }));
@@ -70,6 +65,7 @@
     event.preventDefault();
   });
 
+  let sent = false;
   const ready = () => { button.disabled = false; button.textContent = send; say(); };
   form.addEventListener("submit", (event) => {
     for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", !chosen(group));
@@ -82,10 +78,11 @@
       return;
     }
     save();
-    button.disabled = true;
+    sent = button.disabled = true;
     button.textContent = words.sending;
     setTimeout(ready, 10000);
   });
-  addEventListener("pageshow", ready);
+  // Going back shows what became of the work, not the form as it was.
+  addEventListener("pageshow", ({ persisted }) => (persisted && sent ? location.reload() : ready()));
   document.getElementById("errors")?.focus();
 })();

@@ -21,8 +21,9 @@ def bundled(name: str) -> Path:
 
 
 @cache
-def words_in(language: str) -> Mapping[str, str]:
-    """The words of the annotators' pages in `language`; none if there is no file for it.
+def words_in(language: str, mturk: bool = False) -> Mapping[str, str]:
+    """The words of the annotators' pages in `language`; none if there is no file for it. With `mturk`, those
+    that workers of Mechanical Turk know from there.
 
     Region and script may be missing from the file's name: `de-AT` finds `de.toml`.
     """
@@ -32,7 +33,9 @@ def words_in(language: str) -> Mapping[str, str]:
     files = {path.stem.lower(): path for path in bundled("hit_templates/words").glob("*.toml")}
     for size in range(len(parts), 0, -1):
         if path := files.get("-".join(parts[:size])):
-            return tomllib.loads(path.read_text(encoding="utf-8"))
+            words = tomllib.loads(path.read_text(encoding="utf-8"))
+            there = words.pop("mturk", {})
+            return {**words, **there} if mturk else words
     return {}
 
 

@@ -16,6 +16,8 @@ FORM = "form"
 the answer."""
 CONSENT = "consent"
 COMMENT = "comment"
+PRACTICE = "practice"
+"""The field with the sentence that was marked in the practice story. It is no response."""
 MAX_SECONDS = 24 * 3600.0
 
 
@@ -37,6 +39,8 @@ class Answers:
     form: str
     consent: str
     comment: str
+    practice: int | None = None
+    """The sentence that was marked in the practice story. It counts nowhere."""
 
     def missing(self, places: int) -> list[int]:
         """The places from 1 to `places` that have no choice."""
@@ -49,12 +53,25 @@ def read_answers(fields: Mapping[str, str]) -> Answers:
     choices = []
     for name, value in fields.items():
         match = re.fullmatch(r"choice-([1-9][0-9]{0,2})", name)
-        if match and value.isascii() and value.isdecimal() and len(value) == 1 and int(value) in POSITIONS:
+        choice = _position(value)
+        if match and choice:
             place = int(match[1])
-            choices.append(Choice(place, int(value), _seconds(fields.get(seconds_field(place), ""))))
+            choices.append(Choice(place, choice, _seconds(fields.get(seconds_field(place), ""))))
     choices.sort(key=lambda choice: choice.place)
     return Answers(
-        tuple(choices), fields.get(FORM, ""), fields.get(CONSENT, ""), fields.get(COMMENT, "")[:2000]
+        tuple(choices),
+        fields.get(FORM, ""),
+        fields.get(CONSENT, ""),
+        fields.get(COMMENT, "")[:2000],
+        _position(fields.get(PRACTICE, "")),
+    )
+
+
+def _position(text: str) -> int | None:
+    return (
+        int(text)
+        if text.isascii() and text.isdecimal() and len(text) == 1 and int(text) in POSITIONS
+        else None
     )
 
 

@@ -152,6 +152,20 @@ def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
         return session.scalar(begun.limit(1)) is not None
 
 
+def answered_by(engine: Engine, hit_key: str, worker: str, assignment: str) -> int | None:
+    """Our id of the form that this person has sent by this link; None if there is none."""
+    with reading(engine) as session:
+        sent = (
+            select(AssignmentRow.id)
+            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
+            .where(HitRow.key == hit_key, WorkerIdentityRow.external_id == worker)
+            .where(WorkerIdentityRow.endpoint == HitRow.endpoint)
+            .where(AssignmentRow.external_id == assignment, AssignmentRow.answered_at.is_not(None))
+        )
+        return session.scalar(sent.limit(1))
+
+
 def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
     """As `open_form`, in a transaction that holds the study.
 

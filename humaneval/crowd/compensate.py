@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.figures import Difference, compare, figures, told
+from humaneval.crowd.form_of_row import channel_at
 from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.ledger import pay_by_hand
 from humaneval.crowd.letter_text import plain_words
@@ -320,7 +321,8 @@ def settle_compensations(at: StudyAtPlatform) -> int:
 
 
 def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer:
-    words = words_of(at.settings)
+    channel = channel_at(at.endpoint)
+    words = words_of(at.settings, channel)
     delivery = Delivery(action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
     return Offer(
         key=key,
@@ -332,5 +334,5 @@ def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer
         assignment_seconds=MINUTES * 60,
         lifetime_seconds=DAYS * 86_400,
         auto_approval_seconds=0,
-        page=render("compensation.html", at.settings, "hit", delivery=delivery, reason=reason),
+        page=render("compensation.html", at.settings, channel, delivery=delivery, reason=reason),
     )

@@ -88,7 +88,12 @@ def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
 
 def channel_of(hit: FoundHit) -> Channel:
     """How people come to the forms of `hit`."""
-    return cast(Channel, hit.audience or "hit")
+    return cast(Channel, hit.audience) if hit.audience else channel_at(hit.endpoint)
+
+
+def channel_at(endpoint: str) -> Channel:
+    """How people come to the HITs at `endpoint`: words that Mechanical Turk's workers know are for them."""
+    return "hit" if endpoint in ("sandbox", "production") else "task"
 
 
 def tests_of(study: StudyRow, endpoint: str) -> tuple[str, ...]:

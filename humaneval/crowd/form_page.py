@@ -15,9 +15,11 @@ from humaneval.domain import Sentences
 from humaneval.errors import PlatformError
 from humaneval.resources import bundled
 from humaneval.study.file import StudyFile
-from humaneval.study.words import ENGLISH, Channel, example_of, words_of
+from humaneval.study.words import AT_MARKETPLACES, ENGLISH, Channel, example_of, words_of
 
 MAX_QUESTION_BYTES = 65_535
+LONG = 120
+"""In characters: three lines on a phone."""
 FRAME_HEIGHT = 0
 """In pixels; 0 lets the worker site fit the frame to the window. A frame taller than a phone has two
 scrollbars."""
@@ -53,6 +55,8 @@ class Form:
     missing: tuple[int, ...] = ()
     consent_missing: bool = False
     comment: str = ""
+    practice: int | None = None
+    """The sentence that was marked in the practice story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Delivery:
     """Signed by us; empty on static pages."""
     static: bool = False
     """The platform shows the page itself: assets are inlined, and a script fills in the assignment."""
-    channel: Channel = "hit"
+    channel: Channel = "task"
     """How the person came."""
     root: str = "/"
     """Where our server's own addresses begin, as seen from the page."""
@@ -81,8 +85,13 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=_asset, isolated=isolated)
+    environment.globals.update(asset=_asset, isolated=isolated, is_long=_is_long)
     return environment
+
+
+def _is_long(lines: Sequence[str]) -> bool:
+    """Whether a form folds this text, so that its stories begin on the first screen of a phone."""
+    return sum(map(len, lines)) > LONG
 
 
 def _asset(name: str) -> str:
@@ -117,7 +126,7 @@ def render_handover(study: StudyFile, action: str, fields: Mapping[str, str], ro
 
     def skeleton(holes: Sequence[str]) -> str:
         shown = dict(zip(names, holes[1:], strict=True))
-        return render("handover.html", study, "hit", root=root, action=holes[0], fields=shown)
+        return render("handover.html", study, "task", root=root, action=holes[0], fields=shown)
 
     return filled(("handover", names, root), study, [action, *fields.values()], skeleton)
 
@@ -141,19 +150,20 @@ def _rendered(form: Form, delivery: Delivery) -> str:
 
 def render(template: str, study: StudyFile | None, channel: Channel, **values: object) -> str:
     """A page in the words of `study`, or in English without one, for people who come by `channel`."""
-    words = PageWords(words_of(study), study.page.language if study else ENGLISH)
+    words = PageWords(words_of(study, channel), study.page.language if study else ENGLISH)
     about = {}
     if study is not None:
         example = example_of(study)
         about = {
             "consent": [line for line in words.words.consent(study, channel).splitlines() if line.strip()],
+            "names_pay": "{pay}" in study.consent.text or "{reward}" in study.consent.text,
             "example": ShownPassage(1, example.sentences),
             "example_language": example.language,
         }
     return (
         templates()
         .get_template(template)
-        .render(study=study, words=words, channel=channel, by_link=channel != "hit", **about, **values)
+        .render(study=study, words=words, by_link=channel not in AT_MARKETPLACES, **about, **values)
     )
 
 

@@ -13,7 +13,7 @@ from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
 from humaneval.crowd.as_planned import differing
 from humaneval.crowd.figures import TERMS, Difference, figures, unaccepted
-from humaneval.crowd.form_of_row import form_of
+from humaneval.crowd.form_of_row import channel_at, form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform_each
@@ -121,7 +121,11 @@ def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: st
     hit, terms = hit_of(session, intent), at.settings.hit
     page = ""
     if hit.row_id is not None:
-        delivery = Delivery(action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
+        delivery = Delivery(
+            action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit",
+            static=True,
+            channel=channel_at(at.endpoint),
+        )
         study = session.get_one(StudyRow, at.id)
         page = render_form(form_of(session, study, hit.row_id, at.endpoint), delivery)
     return Offer(

@@ -44,6 +44,14 @@ def refuse_contradictions(study: StudyFile) -> None:
             "link.pay",
             "hit.reward",
         )
+    own = sorted(key for key in study.words if key.startswith("example_"))
+    if study.page.practice and own and "practice_why" not in study.words:
+        raise TogetherError(
+            f"page.practice = true explains the example story that comes along, and words.{own[0]} is your"
+            " own: set words.practice_why, and let the third sentence be the one that does not fit",
+            "page.practice",
+            f"words.{own[0]}",
+        )
     if study.analysis.power <= study.analysis.alpha:
         raise TogetherError(
             f"analysis.power = {study.analysis.power:g} is not above the allowed error of analysis.level ="

@@ -160,6 +160,7 @@ class PageSection(_Section):
     question: Required = "Which sentence of this story was written by a machine?"
     instructions: Printable = ""
     show_titles: bool = False
+    practice: bool = False
     language: str = Field("en", pattern=LANGUAGE)
     story_language: str = Field("", pattern=f"^$|{LANGUAGE}")
 
@@ -346,7 +347,8 @@ class StudyFile(_Section):
     def hash(self) -> str:
         """SHA-256 over every setting, whatever their order in the file."""
         values = self.model_dump(mode="json")
-        for section, name in ((values, "words"), (values["page"], "story_language")):
+        page = values["page"]
+        for section, name in ((values, "words"), (page, "story_language"), (page, "practice")):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
         canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)

@@ -17,8 +17,10 @@ from humaneval.text import command, number_in
 if TYPE_CHECKING:
     from humaneval.study.file import StudyFile
 
-Channel = Literal["hit", "open", "personal", "panel"]
-"""How people come to a form: through a marketplace, or by one of three kinds of link."""
+Channel = Literal["task", "hit", "open", "personal", "panel"]
+"""How people come to a form: through our marketplace, through Mechanical Turk, or by one of three kinds of
+link."""
+AT_MARKETPLACES = ("task", "hit")
 ENGLISH = "en"
 SETTINGS = {
     "title": "hit",
@@ -64,10 +66,14 @@ class Words:
     language: str
     own: Mapping[str, str]
     """In the language of the page, by key."""
+    mturk: bool = False
+    """Whether what is not of its own has Mechanical Turk's words."""
 
     def plain(self, key: str, **values: object) -> str:
         """The text of `key`, filled in. Numbers have the decimal sign of the text's language."""
-        return filled_in(self.own.get(key) or words_in(ENGLISH)[key], self.in_language(key, values))
+        return filled_in(
+            self.own.get(key) or words_in(ENGLISH, self.mturk)[key], self.in_language(key, values)
+        )
 
     def in_language(self, key: str, values: Mapping[str, object]) -> dict[str, object]:
         """`values` for the text of `key`: amounts and other numbers as its language writes them."""
@@ -98,8 +104,8 @@ class Words:
             "minutes": number_in(language, float(study.hit.expected_minutes)),
             "reward": number_in(language, study.hit.reward),
             "pay": pay,
-            "kept": self.plain(f"kept_{channel}"),
-            "stopping": self.plain("stopping_hit" if channel == "hit" else "stopping_link"),
+            "kept": self.plain("kept_hit" if channel in AT_MARKETPLACES else f"kept_{channel}"),
+            "stopping": self.plain("stopping_hit" if channel in AT_MARKETPLACES else "stopping_link"),
         }
         return filled_in(study.consent.text, values)
 
@@ -112,13 +118,16 @@ class Words:
         return "" if channel == "panel" else self.plain("pay_none")
 
 
-def words_of(study: StudyFile | None) -> Words:
-    """The words of the study's pages; English ones for a page without a study."""
-    if study is None:
-        return Words(ENGLISH, words_in(ENGLISH))
-    language = study.page.language
-    own = {**words_in(language), **study.words}
-    return Words(language, own) if own else Words(ENGLISH, words_in(ENGLISH))
+def words_of(study: StudyFile | None, channel: Channel = "task") -> Words:
+    """The words of the study's pages for people who come by `channel`; English ones for a page without a
+    study."""
+    mturk = channel == "hit"
+    if study is not None:
+        language = study.page.language
+        own = {**words_in(language, mturk), **study.words}
+        if own:
+            return Words(language, own, mturk)
+    return Words(ENGLISH, words_in(ENGLISH, mturk), mturk)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,15 @@ from flask import Response, abort, current_app, request
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
 
-from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
+from humaneval.crowd.answers import (
+    COMMENT,
+    CONSENT,
+    FORM,
+    PRACTICE,
+    choice_field,
+    read_answers,
+    seconds_field,
+)
 from humaneval.crowd.claims import Opened, Visit, open_in, reopen_in
 from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery, Form, render_form
@@ -111,7 +119,8 @@ def known_fields(posted: Mapping[str, str], work: Work) -> dict[str, str]:
     The hash of the form comes from us, never from the browser.
     """
     numbers = range(1, work.passages + 1)
-    names = [CONSENT, COMMENT, *map(choice_field, numbers), *map(seconds_field, numbers)]
+    practice = [PRACTICE] if work.hit.settings.page.practice else []
+    names = [CONSENT, COMMENT, *practice, *map(choice_field, numbers), *map(seconds_field, numbers)]
     clean = {
         name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
         for name in names
@@ -139,4 +148,5 @@ def with_gaps(work: Work, fields: Mapping[str, str]) -> Form | None:
         consent_missing=not answers.consent,
         consent_given=bool(answers.consent),
         comment=answers.comment,
+        practice=answers.practice,
     )

@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
-from humaneval.crowd.form_of_row import form_shown, tests_at
+from humaneval.crowd.form_of_row import channel_of, form_shown, tests_at
 from humaneval.crowd.form_page import Delivery, render_handover
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import held_assignments
@@ -210,7 +210,7 @@ def _known(hit: FoundHit | None) -> FoundHit | None:
     """The HIT, unless it is a link. The page is in its study's words, and its platform may frame it."""
     if hit is None or hit.audience:
         return None
-    g.study = hit.settings
+    g.study, g.channel = hit.settings, channel_of(hit)
     _frames(_endpoint(hit))
     return hit
 
@@ -276,6 +276,7 @@ def _delivery(hit_key: str, assignment_id: int, origin: str) -> Delivery:
     return Delivery(
         action=f"{messages.root()}form/{hit_key}",
         token=token if isinstance(token, str) else token.decode(),
+        channel=g.channel,
         root=messages.root(),
     )
 

@@ -17,7 +17,7 @@ from flask import Blueprint, Response, current_app, g, redirect, request
 from itsdangerous import BadSignature
 from werkzeug.datastructures import MultiDict
 
-from humaneval.crowd.claims import GRACE, Opened, Outcome, Visit, has_begun
+from humaneval.crowd.claims import GRACE, Opened, Outcome, Visit, answered_by, has_begun
 from humaneval.crowd.form_of_row import channel_of, form_shown, shown_settings
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
@@ -66,6 +66,9 @@ def welcome(key: str) -> Response:
     visitor = _visitor(hit, given)
     if visitor is None:
         return _no_panel_id(hit.settings)
+    sent = answered_by(context().engine, key, visitor.worker, visitor.assignment)
+    if sent is not None:  # who goes back reads the thanks again
+        return _see(f"{root()}take/{key}/{_token(key, sent)}")
     begun = hit.audience != "open" and has_begun(context().engine, key, visitor.worker)
     if _expired(hit) and not begun:
         return _closed()

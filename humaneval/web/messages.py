@@ -10,7 +10,7 @@ from humaneval.study.words import words_of
 
 def page(template: str, *, status: int = 200, **values: object) -> Response:
     """A page in the words of `g.study` for people who come by `g.channel`, if they are known."""
-    html = render(template, g.get("study"), g.get("channel", "hit"), root=root(), **values)
+    html = render(template, g.get("study"), g.get("channel", "task"), root=root(), **values)
     return Response(html, status=status, mimetype="text/html")
 
 
@@ -61,7 +61,7 @@ def kept_out(leave: str) -> Response:
 
 def compensated(leave: str) -> Response:
     """For a worker whose work on this assignment was lost and is paid for separately."""
-    title = words_of(g.study).compensation_title(g.study)
+    title = words_of(g.study, g.channel).compensation_title(g.study)
     return message("compensated_heading", "compensated_text", "compensated_leave", leave=leave, title=title)
 
 

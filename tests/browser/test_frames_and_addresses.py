@@ -266,11 +266,11 @@ def test_C23_C40_what_is_not_done_again_leads_to_the_button_that_returns_it(
         reason="Our server was away.",
     )
     page.reload()
-    expect(frame.get_by_role("heading", name="Another HIT pays for this work")).to_be_visible()
+    expect(frame.get_by_role("heading", name="Another task pays for this work")).to_be_visible()
     assert axe(page.frames[1]) == []
-    frame.get_by_role("link", name="Return this HIT").click()
+    frame.get_by_role("link", name="Return this task").click()
     expect(page).to_have_url(re.compile(r"#return$"))
-    button = page.get_by_role("button", name="Return this HIT")
+    button = page.get_by_role("button", name="Return this task")
     expect(button).to_be_in_viewport()
     assert button.evaluate("button => getComputedStyle(button).outlineStyle") == "solid", "it is pointed out"
     button.click()

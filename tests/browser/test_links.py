@@ -72,11 +72,18 @@ def thanked(page: Page) -> None:
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_from_the_link_to_the_completion_code(by_link: Callable, visit: Callable, scripts: bool) -> None:
-    study = by_link(link={"completion_code": CODE})
-    page = visit(java_script_enabled=scripts)
+    study = by_link(link={"completion_code": CODE, "pay": "elsewhere"})
+    page = visit(java_script_enabled=scripts, viewport={"width": 375, "height": 667})
     page.goto(study.open_link())
     assert study.states() == {}
-    page.get_by_role("button", name="Begin").click()
+    for heading in ("An example", "About this study"):
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+        shown = page.locator("body").inner_text()
+        assert (shown.count("$0.80"), shown.count("Find the sentence")) == (1, 1)
+        if heading == "An example":
+            page.get_by_role("button", name="Begin").click()
+            page.get_by_role("group", name="Story 1 of").wait_for()
+    assert page.get_by_role("group", name="Story 1 of").bounding_box()["y"] < 500
     fill_in(page, [1, 2, 3, 4])
     send(page)
     thanked(page)
@@ -93,7 +100,12 @@ def test_the_keyboard_alone_is_enough(by_link: Callable, page: Page) -> None:
     page.keyboard.press("Enter")
     page.get_by_label("agree to take part").wait_for()
     page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("We keep your choices")).to_be_visible()
+    page.keyboard.press("Tab")
     page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    expect(page.locator("summary", has_text="What to do")).to_be_focused()
     for story in range(STORIES):
         page.keyboard.press("Tab")
         page.keyboard.press(str(story + 1))
@@ -121,7 +133,8 @@ def test_C43_reload_and_back_lose_nothing_and_send_nothing_twice(by_link: Callab
     thanked(page)
     page.reload()
     thanked(page)
-    page.go_back()  # to the opening page, or to the form's address: never to a second form
+    page.go_back()
+    thanked(page)
     page.goto(address)
     thanked(page)
     assert study.states() == {"answered": 1}
@@ -160,6 +173,9 @@ def test_C76_people_are_sent_on_when_their_answers_are_safe(
     expect(page.get_by_text(CODE)).to_be_visible()
     page.get_by_role("link", name="Finish").click()
     expect(page.get_by_role("heading", name="Complete")).to_be_visible()
+    page.goto(panel(study.panel_link(), "P1", "S1"))
+    expect(page.get_by_role("button")).to_have_count(0)
+    thanked(page)
 
 
 def test_nothing_is_kept_in_the_browser_that_it_needs(by_link: Callable, visit: Callable) -> None:

@@ -3,6 +3,7 @@ one's own."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -222,3 +223,30 @@ def test_nothing_is_animated_for_people_who_want_no_motion(
         " getComputedStyle(it).animationName != 'none').length"
     )
     assert page.evaluate(moving) == 0
+
+
+PHONE = {"width": 375, "height": 667}
+
+
+def test_on_a_phone_the_first_story_is_on_the_first_screen_and_title_and_pay_stand_once(
+    visit: Callable[..., Page], publish: Callable[..., PublishedStudy]
+) -> None:
+    study = publish(consent={"contact": "lab@example.org"})
+    page = visit(viewport=PHONE)
+    sign_in(page, study)
+    frame = page.frame_locator("iframe")
+    first = passage(frame, 1)
+    first.wait_for()
+    top = first.bounding_box()["y"]
+    assert top + 120 < PHONE["height"], f"the first story begins {top} px down"
+    shown = [each.evaluate("document.body.innerText") for each in (page.frames[0], page.frames[1])]
+    assert "".join(shown).count("$0.80") == 1
+    heading = frame.get_by_role("heading", name="Find the sentence")
+    assert heading.bounding_box()["height"] <= 1, "the page around the frame has the title already"
+    assert not re.search(r"\bHITs?\b|ualification", "".join(shown))
+    for text in ("We keep your choices", "If you are not sure"):
+        expect(frame.get_by_text(text)).to_be_hidden()
+    page.emulate_media(media="print")
+    for text in ("We keep your choices", "If you are not sure"):
+        expect(frame.get_by_text(text)).to_be_visible()
+    assert _sideways(page) == 0

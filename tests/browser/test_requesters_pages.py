@@ -307,7 +307,7 @@ def test_X52_the_page_around_the_frame_knows_whatever_way_the_answers_went(
     page = take(context, mturk, market, question(HABITS[habit]))
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
     expect(page.get_by_text("Your work was submitted and is waiting for review.")).to_be_visible()
-    expect(page.get_by_role("button", name="Return this HIT")).to_have_count(0)
+    expect(page.get_by_role("button", name="Return this task")).to_have_count(0)
 
 
 @pytest.mark.parametrize("habit", ["an absolute address", "form.submit() to Amazon", "location.href"])

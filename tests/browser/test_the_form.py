@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import select
 
 from humaneval.store import engine as store
+from humaneval.store.engine import reading
+from humaneval.store.tables import AnswerRow
 from tests.browser.people import (
     PublishedStudy,
     agree,
@@ -47,8 +50,16 @@ def test_a_keyboard_is_enough(page: Page, study: PublishedStudy) -> None:
         rings.append(_ring(page))
 
     tab()
+    press("Enter")
+    expect(page.get_by_text("We keep your choices")).to_be_visible()
+    tab()
     press("2")
     press("Space")
+    tab()
+    press("3")
+    expect(page.get_by_text("If you are not sure")).to_be_hidden()
+    press("Enter")
+    expect(page.get_by_text("If you are not sure")).to_be_visible()
     tab()
     press("Space")
     press("ArrowDown")
@@ -67,7 +78,7 @@ def test_a_keyboard_is_enough(page: Page, study: PublishedStudy) -> None:
     page.keyboard.type("1 of them was 2 easy")
     tab()
     expect(page.get_by_role("button")).to_be_focused()
-    assert rings == ["solid"] * 7
+    assert rings == ["solid"] * 9
     assert chosen(page) == [2, 4, 3, 5]
     press("Enter")
     _thanked(page)
@@ -189,6 +200,45 @@ def test_where_no_answer_comes_the_button_waits_and_comes_back(page: Page, study
     send(page)
     _thanked(page)
     assert study.stored() == (1, 1)
+
+
+@pytest.mark.parametrize(("scripts", "static"), [(True, False), (False, False), (True, True)])
+def test_a_practice_story_says_what_was_right_and_enters_no_response(
+    visit: Callable[..., Page],
+    publish: Callable[..., PublishedStudy],
+    axe: Callable,
+    scripts: bool,
+    static: bool,
+) -> None:
+    study = publish(page={"practice": True}, static=static)
+    page = visit(java_script_enabled=scripts)
+    page.goto(study.accept())
+    practice = page.get_by_role("group", name="Practice story")
+    right, wrong = page.get_by_text("That is right."), page.get_by_text("the third sentence")
+    expect(right).to_be_hidden()
+    practice.locator("label").nth(0).click()
+    expect(wrong).to_be_visible()
+    expect(right).to_be_hidden()
+    expect(page.get_by_text("It is about the stars")).to_be_visible()
+    practice.locator("label").nth(2).click()
+    expect(right).to_be_visible()
+    expect(wrong).to_be_hidden()
+    if scripts:
+        expect(page.get_by_text("0 of 4 answered")).to_be_visible()
+        assert axe(page) == []
+    else:
+        send(page)
+        expect(page.get_by_role("alert")).to_be_visible()
+        expect(right).to_be_visible()
+    fill_in(page, [1, 2, 4, 5])
+    send(page)
+    if not scripts:
+        page.get_by_role("button", name="Send to the marketplace").click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert [(line["order"], line["choice"]) for line in study.responses()] == [(1, 1), (2, 2), (3, 4), (4, 5)]
+    with reading(study.engine) as session:
+        kept = [row.fields for row in session.scalars(select(AnswerRow))]
+    assert {each["practice"] for each in kept} == {"3"}, "how it went is kept with the answers as they came"
 
 
 @pytest.fixture

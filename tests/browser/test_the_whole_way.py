@@ -115,6 +115,12 @@ def test_C32_it_works_where_the_browser_blocks_the_cookies_and_the_storage_of_fr
         "() => { try { sessionStorage.x = 1; return 'open' } catch { return 'blocked' } }"
     )
     assert storage == "blocked", "the script that takes storage away has not run in the frame"
+    agree(page.frame_locator("iframe"))
+    choose(page.frame_locator("iframe"), 2, 4)
+    form.evaluate("location.reload()")
+    expect(page.frame_locator("iframe").get_by_text("1 of 4 answered")).to_be_visible()
+    assert page.frame_locator("iframe").get_by_role("checkbox").is_checked()
+    assert chosen(page.frame_locator("iframe")) == [0, 4, 0, 0]
     _finish(page, [5, 4, 3, 2])
     assert not [cookie for cookie in page.context.cookies() if cookie["domain"] == "localhost"]
     assert [line["choice"] for line in study.responses()] == [5, 4, 3, 2]
@@ -170,13 +176,22 @@ def test_X52_once_the_work_is_sent_there_is_no_return_and_no_clock(
     sign_in(page, study)
     told = page.get_by_text("Your work was submitted and is waiting for review.")
     expect(page.get_by_text("left when this page was opened")).to_be_visible()
-    expect(page.get_by_role("button", name="Return this HIT")).to_be_visible()
+    expect(page.get_by_role("button", name="Return this task")).to_be_visible()
     expect(told).to_be_hidden()
     _finish(page, [1, 2, 3, 4])
     expect(told).to_be_visible()
-    expect(page.get_by_role("button", name="Return this HIT")).to_have_count(0)
+    expect(page.get_by_role("button", name="Return this task")).to_have_count(0)
     expect(page.get_by_text("left when this page was opened")).to_have_count(0)
-    expect(page.get_by_role("link", name="See the HITs")).to_be_visible()
+    expect(page.get_by_role("link", name="See the tasks")).to_be_visible()
+    page.evaluate("history.back()")  # in the frame
+    page.wait_for_timeout(500)
+    expect(page.frame_locator("iframe").get_by_role("heading", name="Thank you")).to_be_visible()
+    expect(page.frame_locator("iframe").get_by_role("group")).to_have_count(0)
+    page.goto(f"{study.market_url}/my-work")
+    page.go_back()
+    expect(page.get_by_text("Your work was submitted")).to_be_visible()
+    expect(page.get_by_role("button", name="Return this task")).to_have_count(0)
+    expect(page.locator("iframe")).to_have_count(0)
 
 
 def test_X52_the_list_counts_what_this_worker_may_do_and_shows_no_technical_text(
@@ -186,7 +201,7 @@ def test_X52_the_list_counts_what_this_worker_may_do_and_shows_no_technical_text
     page.goto(study.group_url)
     page.get_by_label("Name").fill("ann")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_text("This HIT requires")).to_have_count(0)
+    expect(page.get_by_text("This task requires")).to_have_count(0)
     page.goto(f"{study.market_url}/hits")
     expect(page.get_by_role("listitem")).to_have_count(1)
     expect(page.get_by_text("for you", exact=False)).to_have_count(0)
@@ -197,7 +212,7 @@ def test_X52_the_list_counts_what_this_worker_may_do_and_shows_no_technical_text
     _finish(page, [1, 2, 3, 4])
     study.responses()
     page.goto(f"{study.market_url}/hits")
-    expect(page.get_by_text("There are no HITs for you at the moment.")).to_be_visible()
+    expect(page.get_by_text("There are no tasks for you at the moment.")).to_be_visible()
     page.goto(f"{study.market_url}/qualifications")
     held = page.get_by_role("heading", level=2).inner_text()
     assert re.fullmatch("Took part in “.+”, no. [0-9]{9}", held)

@@ -81,6 +81,10 @@ REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
         {"analysis": {"comparisons": [["example-good", "human"]]}},
         ("analysis.comparisons", "below_human"),
     ),
+    "practice with a story of one's own and no word of why": (
+        {"page": {"practice": True}, "words": {"example_3": "It rained frogs."}},
+        ("page.practice = true", "words.example_3"),
+    ),
     "fewer annotators than a passage needs": (
         {"design": {"annotators": 41, "responses_per_passage": 2}},
         ("annotators", "responses_per_passage"),

@@ -191,6 +191,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "question": "?",
             "instructions": "",
             "show_titles": True,
+            "practice": True,
             "language": "de",
             "story_language": "id",
         },

@@ -129,7 +129,7 @@ def form(name: str) -> Response:
     html = render(
         "looked_at.html",
         shown.study,
-        "open" if by_link else "hit",
+        "open" if by_link else "task",
         form=shown,
         delivery=Delivery(action="", root=root()),
         root=root(),

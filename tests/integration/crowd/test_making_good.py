@@ -171,8 +171,8 @@ def test_C23_what_is_made_good_is_not_done_and_paid_again_under_the_same_id(
     pay(sqlite_engine, platform, work.id)
     page = work.open()
     assert page.form(action="/mturk/externalSubmit") is page.form(field="form") is None
-    assert "Another HIT pays for this work" in page.html
-    assert "Return this HIT" in page.html
+    assert "Another task pays for this work" in page.html
+    assert "Return this task" in page.html
 
 
 def test_C23_until_it_is_taken_it_is_due_and_said_so(

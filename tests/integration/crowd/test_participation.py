@@ -337,7 +337,7 @@ def test_C40_participants_of_an_excluded_study_do_not_get_in(
     answer(earlier, "Cleo")  # … and then the old one
     told = work.open()
     assert "This study is not open to you" in told.html
-    assert "Return this HIT" in told.html
+    assert "Return this task" in told.html
 
 
 def test_C40_a_study_that_excludes_an_unknown_one_is_not_published(
