@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
@@ -18,7 +19,7 @@ from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.store.engine import open_engine
 from humaneval.store.heartbeat import beat
 from humaneval.store.migrate import known_revision
-from humaneval.text import command
+from humaneval.text import Steps, command
 
 
 @click.command()
@@ -43,20 +44,27 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
         for finding in findings:
             say(
                 f"{'ok     ' if finding.ok else 'MISSING' if finding.needed else '–      '} {finding.what}:"
-                f" {finding.detail}"
+                f" {' '.join(finding.detail.splitlines())}"
             )
     missing = sum(finding.needed and not finding.ok for finding in findings)
-    if study is not None and not as_json:
-        say(
-            f"{missing} of these would make publishing fail. Nothing was published."
-            if missing
-            else (
-                f"No problem was found. Nothing was published. Next: "
-                f"{command('publish', study, '--to', endpoint)}"
-            )
-        )
+    if not as_json:
+        if study is not None:
+            found = f"{missing} of these would make publishing fail." if missing else "No problem was found."
+            say(f"{found} Nothing was published.")
+        for step in _steps(findings, study, endpoint).lines:
+            say(step)
     if missing:
         raise SystemExit(1)
+
+
+def _steps(findings: Sequence[Finding], study: str | None, endpoint: str) -> Steps:
+    """What corrects what is needed; then what comes after it, and what else could be corrected."""
+    bad = [finding for finding in findings if finding.needed and not finding.ok]
+    again = command("doctor") if study is None else command("doctor", study, "--to", endpoint)
+    first = [step for finding in bad for step in finding.steps] or [again] * bool(bad)
+    after = [command("publish", study, "--to", endpoint)] if study is not None and not bad else []
+    rest = [step for finding in findings if not finding.needed for step in finding.steps]
+    return Steps.of([*first, *after, *rest] or [command("study", "create", "--help")])
 
 
 def _python() -> Finding:
@@ -83,7 +91,7 @@ def _chromium() -> Finding:
         "Chromium",
         found is not None,
         False,
-        found or f"only `{command('study', 'preview', 'STUDY', '--out', 'FILE.png')}` needs it: {HOW_TO_GET}",
+        found or f"only pictures of forms need it, as those of study preview: {HOW_TO_GET}",
     )
 
 
@@ -103,7 +111,7 @@ def _study(app: App, study: str, endpoint: str) -> list[Finding]:
     ]
 
 
-def _answers(what: str, url: str, command: str) -> Finding:
+def _answers(what: str, url: str, start: str) -> Finding:
     try:
         with urlopen(url, timeout=3) as response:
             return Finding(what, response.status == 200, False, url)
@@ -114,5 +122,6 @@ def _answers(what: str, url: str, command: str) -> Finding:
             what,
             False,
             False,
-            f"{url} does not answer ({getattr(error, 'reason', error)}); start it with: {command}",
+            f"{url} does not answer ({getattr(error, 'reason', error)})",
+            (start,),
         )

@@ -236,7 +236,7 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
     except HumanEvalError as error:
         failure = _Failure(type(error).__name__, error.message, error.hint, error.exit_code)
         if not (isinstance(error, OutputError) and error.reader_gone):  # `| head` is no mistake
-            _complain(f"Error: {failure.message}", *([f"  {failure.hint}"] if failure.hint else []))
+            _complain(f"Error: {failure.message}", *(f"  {line}" for line in failure.hint.splitlines()))
     except click.ClickException as error:
         vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"

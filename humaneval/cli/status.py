@@ -8,9 +8,9 @@ import click
 
 from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
 from humaneval.crowd.addresses import published_at
-from humaneval.crowd.advice import progress_lines, unpublished
+from humaneval.crowd.advice import next_steps, progress_lines, unpublished
 from humaneval.crowd.reconcile import Reconciled, reconcile
-from humaneval.crowd.status import EndpointStatus, study_status
+from humaneval.crowd.status import study_status
 from humaneval.crowd.waiting import ask
 from humaneval.errors import PartialError
 from humaneval.store.types import now
@@ -46,11 +46,16 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     there = {name: ask(app.at(name, opened)) for name in published_at(opened)}
     lines, simulated = study_status(opened, there=there), is_simulated(opened)
     books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}
+    said = {line.endpoint: list(progress_lines(line, study, now())) for line in lines}
+    told = [each for of_endpoint in said.values() for each in of_endpoint] or [unpublished(study)]
+    steps = next_steps(study, lines, told)
     if as_json:
         emit(
             {
                 "study": study,
                 "simulated": simulated,
+                "next": steps.first,
+                "also": list(steps.others),
                 "endpoints": [
                     {**line._asdict(), "hits_differ": [each._asdict() for each in line.hits_differ]}
                     for line in lines
@@ -63,17 +68,15 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     if simulated:
         say(simulated_line(who_answered(opened)))
     if not lines:
-        say(str(unpublished(study)))
+        say(told[0].fact)
     for line in lines:
-        _say_progress(line, study)
+        for number, each in enumerate(said[line.endpoint]):
+            say(f"{'  ' if number else ''}{each.fact}")
         if line.endpoint in books:
             _say_books(books[line.endpoint], line.endpoint)
-    _refuse_differing_books(books, study)
-
-
-def _say_progress(line: EndpointStatus, study: str) -> None:
-    for number, each in enumerate(progress_lines(line, study, now())):
-        say(f"{'  ' if number else ''}{each}")
+    _refuse_differing_books(books, study)  # its hint says what to do first
+    for step in steps.lines:
+        say(step)
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:

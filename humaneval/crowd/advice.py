@@ -10,7 +10,7 @@ from humaneval.crowd.addresses import GONE
 from humaneval.crowd.figures import Difference, told, unaccepted
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
-from humaneval.text import command, counted
+from humaneval.text import Steps, command, counted
 
 
 class Line(NamedTuple):
@@ -25,10 +25,15 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         return self.before + self.command + self.after
 
+    @property
+    def fact(self) -> str:
+        """The line without its command, if one waits: for those who name the commands at the end."""
+        return f"{self.before.rstrip(' :.`')}." if self.command and self.waits else str(self)
+
 
 def unpublished(study: str) -> Line:
     """That a study is nowhere, and how to publish it."""
-    return Line(f"{study} is not published. Next: ", command("publish", study, "--to", "local"), waits=True)
+    return Line(f"{study} is not published: ", command("publish", study, "--to", "local"), waits=True)
 
 
 def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:
@@ -44,8 +49,9 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
         )
     else:
         yield from _work(line, things, go_on)
-        yield from _decisions(line, study, moment)
+        # In the order in which they are best done: what is not collected cannot be reviewed.
         yield from _waiting(line, study)
+        yield from _decisions(line, study, moment)
     if line.refused:
         yield Line(
             f"{counted(line.refused, 'write')} refused by {line.endpoint} or never sent; nothing was done.",
@@ -57,6 +63,15 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
             " command again (letters with --again).",
             waits=True,
         )
+
+
+def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]) -> Steps:
+    """What to run next, of all that waits in `said`. If nothing does, a look at the work while more of it can
+    come, and at the scores afterwards."""
+    waiting = [each.command for each in said if each.command and each.waits]
+    more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
+    look = command("review", study, "--to", more[0]) if more else command("score", study)
+    return Steps.of(waiting or [look])
 
 
 def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
@@ -87,7 +102,7 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
     if line.crowded_out:
         yield Line(
             f"{counted(line.crowded_out, 'row')} without answers and without a place, because late answers"
-            " took the place. Give more places: ",
+            " took the place; more places can be given: ",
             command("publish", study, "--to", "link", "--places", "NUMBER"),
             waits=True,
         )
@@ -118,8 +133,8 @@ def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
         yield Line(f"{line.not_collected}{submitted} not collected yet: ", collect, waits=True)
     if line.lost:
         yield Line(
-            f"{line.lost} answered on our server, at HITs that {line.endpoint} does not have. To take them"
-            " in: ",
+            f"{line.lost} answered on our server, at HITs that {line.endpoint} does not have; they can be"
+            " taken in: ",
             f"{collect} --accept-lost",
             waits=True,
         )

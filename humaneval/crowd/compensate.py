@@ -126,7 +126,7 @@ def compensate_worker(
         group = order.there["group"] if order.there is not None else _put_up(at, order).group
     except PlatformError as error:
         if _forget_if_refused(at, order):
-            error.hint = f"{error.hint} {pay_by_hand(at, assignment)}".strip()
+            error.hint = f"{error.hint}\n{pay_by_hand(at, assignment)}".strip()
         raise
     preview_url = at.platform.endpoint.preview_url.format(type=group)
     return Compensated(order.pseudonym, cost, preview_url, made_now, order.paid)

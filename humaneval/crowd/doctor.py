@@ -28,7 +28,7 @@ from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.store.engine import reading
 from humaneval.study.contradictions import doubts
 from humaneval.study.text_doubts import doubts_of_texts
-from humaneval.text import command, counted, quoted
+from humaneval.text import command, commands_in, counted, quoted
 
 MOST_APART = timedelta(minutes=5)
 """How far clocks may differ: signatures of requests carry the time."""
@@ -36,12 +36,19 @@ SECONDS = 5
 
 
 class Finding(NamedTuple):
-    """The result of one check. `needed` is False if only some verbs need it."""
+    """The result of one check. `needed` is False if only some verbs need it. `commands` are what to run if it
+    is not ok, beside what `detail` names."""
 
     what: str
     ok: bool
     needed: bool
     detail: str
+    commands: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> list[str]:
+        """What to run to correct it, if anything that we know."""
+        return [] if self.ok else [*self.commands, *commands_in(self.detail)]
 
 
 def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
@@ -119,7 +126,8 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
             "Form server",
             False,
             True,
-            f"{public_url}/health does not answer ({trouble}); start it with: {command('serve')}",
+            f"{public_url}/health does not answer ({trouble})",
+            (command("serve"),),
         )
         return
     if not reached:

@@ -125,8 +125,8 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             )
         raise UsageError(
             f"the study has no assignment {given!r} at {at.endpoint}",
-            f"`{command('review', at.name, '--to', at.endpoint)}` lists them;"
-            f" `{command('collect', at.name, '--to', at.endpoint)}` fetches new ones.",
+            f"See those that it has: `{command('review', at.name, '--to', at.endpoint)}`.\n"
+            f"Also, if it was submitted since: `{command('collect', at.name, '--to', at.endpoint)}`.",
         )
     lost = GONE in figures_there(session, found.hit_id)
     if found.state == TAKEN_IN or (lost and found.state in ("opened", "answered")):
@@ -136,11 +136,11 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             or (
                 "Its answers count all the same."
                 if found.state == TAKEN_IN
-                else f"`{to_accept(at, lost=True)}` takes in what our server has of it."
+                else f"Take in what our server has of it: `{to_accept(at, lost=True)}`."
             )
-            + " Pay with a HIT of its own:"
+            + "\nAlso, pay with a HIT of its own:"
             f" `{command('compensate', at.name, given, '--to', at.endpoint, *PAYING)}`."
-            f" {pay_by_hand(at, given)}",
+            f"\n{pay_by_hand(at, given)}",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(

@@ -99,8 +99,8 @@ def refuse_if_submitted(at: StudyAtPlatform, work: AssignmentRow) -> None:
     if any((one.external_id, one.worker) == (work.external_id, whom) for one in there):
         raise UsageError(
             f"assignment {work.external_id} was submitted at {at.endpoint}, and is not collected yet",
-            f"Run `{command('collect', at.name, '--to', at.endpoint)}`; then pay it with"
-            f" `{command('approve', at.name, work.external_id, '--to', at.endpoint)}`.",
+            f"Collect it first: `{command('collect', at.name, '--to', at.endpoint)}`.\nAlso, afterwards, pay"
+            f" it: `{command('approve', at.name, work.external_id, '--to', at.endpoint)}`.",
         )
 
 

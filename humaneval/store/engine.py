@@ -212,8 +212,8 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
         if not path.exists():
             return StoreError(
                 f"there is no database {path}",
-                f"Name yours with --database, or import stories: `{command('stories', 'import', 'FILE')}`, or"
-                f" `{command('stories', 'import', '--bundled')}`.",
+                f"Name yours with --database, or import stories: `{command('stories', 'import', 'FILE')}`.\n"
+                f"Also, to try it with ours: `{command('stories', 'import', '--bundled')}`.",
             )
         if read_only or "unable to open" in reason or "disk I/O" in reason:
             reason = why_not_written(path) or reason

@@ -120,6 +120,40 @@ def without_password(url: str) -> str:
     return re.sub(r"(://[^/:@]*):[^/@]*@", r"\1:***@", url)
 
 
+_COMMAND = re.compile(r"`(humaneval [^`\n]*)`|(?:: )(humaneval [^`\n]*[^`.\n])$", re.MULTILINE)
+
+
+class Steps(NamedTuple):
+    """The one command to run next, and the others that may be run."""
+
+    first: str
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, commands: Iterable[str]) -> Steps:
+        """The first of `commands`, and the rest; each once.
+
+        >>> Steps.of(["humaneval collect s", "humaneval review s", "humaneval collect s"]).lines
+        ('Next: humaneval collect s', 'Also: humaneval review s')
+        """
+        first, *others = dict.fromkeys(commands)
+        return cls(first, tuple(others))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """As a verb prints them at its end."""
+        return (f"Next: {self.first}", *(f"Also: {other}" for other in self.others))
+
+
+def commands_in(text: str) -> list[str]:
+    """The commands of this toolkit that `text` advises: in backticks, or at the end of a line.
+
+    >>> commands_in("Add funds with `humaneval market fund SUM`. Otherwise: humaneval expire s")
+    ['humaneval market fund SUM', 'humaneval expire s']
+    """
+    return [found[0] or found[1] for found in _COMMAND.findall(text)]
+
+
 def command(*words: object) -> str:
     """A command of this toolkit as a shell takes it: quoted, and with the global options in force.
 

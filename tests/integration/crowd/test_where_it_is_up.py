@@ -40,7 +40,7 @@ def test_X49_what_is_submitted_at_the_marketplace_counts_before_it_is_collected(
     verb = commands(sqlite_engine)
     said = verb("status", "study").out
     assert "local: 24 of 24 submitted, 0 usable" in said
-    assert "24 submitted, not collected yet: humaneval collect study --to local" in said
+    assert "24 submitted, not collected yet.\nNext: humaneval collect study --to local\n" in said
     assert "not yet submitted" not in said
     line = verb("status", "study", "--json").document["endpoints"][0]
     assert (line["submitted"], line["not_collected"], line["answered"]) == (24, 24, 0)

@@ -383,7 +383,7 @@ def test_nobody_holds_more_than_twenty_five_hits(
     hits, worker = [new_hit() for _ in range(3)], person()
     in_hand = [worker.accept(each["HITId"]) for each in hits[:2]]
     refused = worker.post(f"/hits/{hits[2]['HITId']}/accept", csrf=worker.csrf())
-    assert (refused.status, "You have 2 HITs in hand" in refused.text) == (409, True)
+    assert (refused.status, "You have 2 tasks in hand" in refused.text) == (409, True)
     worker.submit(in_hand[0], choice="1")
     worker.accept(hits[2]["HITId"])
 
