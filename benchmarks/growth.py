@@ -116,8 +116,9 @@ def write_study(path: Path, rows: int) -> None:
 def crowd(database: str, rows: int) -> None:
     """`rows` people open and answer a form each, as by the open link: with a skill of their own."""
     from humaneval.crowd.answers import CONSENT, FORM, choice_field, seconds_field
-    from humaneval.crowd.claims import keep_answers, open_form
+    from humaneval.crowd.claims import open_form
     from humaneval.crowd.form_of_row import load_form
+    from humaneval.crowd.keep import keep_answers
     from humaneval.settings import database_url
     from humaneval.store.engine import open_engine, reading
     from humaneval.store.tables import HitRow

@@ -26,6 +26,7 @@ OTHERS = (
     Recipe("ILM, answers=2, half plain", "ilm", "answers=2", 0.5),
     Recipe("ILM, one-mean, sentence masks", "ilm", "one-mean", masks="sentence"),
     Recipe("ILM, answers=2, sentence masks", "ilm", "answers=2", masks="sentence"),
+    Recipe("ILM, two-means, sentence masks", "ilm", masks="sentence"),
 )
 RECIPES = (LM, PAPER, *OTHERS)
 

@@ -166,6 +166,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=440, help="Begin no stack that would end later.")
     parser.add_argument("--tune-at", type=float, default=4e6, help="Tokens of each model that tunes a rate.")
     parser.add_argument("--workers", type=int, default=16)
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[recipe.name for recipe in RECIPES],
+        help="A recipe to train, instead of all of them. Repeatable.",
+    )
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--small", action="store_true", help="Tiny models and 400 stories.")
     return parser.parse_args()
@@ -175,20 +181,19 @@ def sweep(trial: Trial) -> None:
     """Tune, then train the finals in the order of what they tell."""
     settings = [*(Setting(rate, True) for rate in RATES), *(Setting(rate, False) for rate in CONSTANT)]
     tuned: list[Found] = []
-    half = len(RECIPES) // 2
-    for some in (RECIPES[:half], RECIPES[half:]):
+    chosen = [recipe for recipe in RECIPES if recipe.name in (trial.options.only or [recipe.name])]
+    half = (len(chosen) + 1) // 2
+    for some in (chosen[:half], chosen[half:]):
         cells = [Cell(recipe, one, 0, trial.tune_at) for recipe in some for one in settings]
-        tuned += train(trial, cells, "tune")
-    best = {recipe: _two_best(tuned, recipe) for recipe in RECIPES}
-    ahead = {recipe: min(f.valid for f in tuned if f.cell.recipe == recipe) for recipe in RECIPES}
-    first = [LM, PAPER]
-    for masks in ("hierarchical", "sentence"):
-        first.append(min((r for r in OTHERS if r.masks == masks), key=lambda r: ahead[r]))
-    second = [recipe for recipe in RECIPES if recipe not in first]
+        tuned += train(trial, cells, "tune") if cells else []
+    best = {recipe: _two_best(tuned, recipe) for recipe in chosen}
+    ahead = {recipe: min(f.valid for f in tuned if f.cell.recipe == recipe) for recipe in chosen}
+    first = chosen if trial.options.only else [LM, PAPER, *_best_of_each_mask(ahead)]
+    second = [recipe for recipe in chosen if recipe not in first]
     trial.say(
         tuned={
             recipe.name: {"settings": [one._asdict() for one in best[recipe]], "valid": _shown(ahead[recipe])}
-            for recipe in RECIPES
+            for recipe in chosen
         }
     )
     ten, thirty, three, one = trial.budgets
@@ -202,10 +207,14 @@ def sweep(trial: Trial) -> None:
             for setting in best[recipe]
             for seed in SEEDS
         ]
-        if trial.fits(cells):
+        if cells and trial.fits(cells):
             train(trial, cells, "final")
-        else:
+        elif cells:
             trial.say(left_out=[recipe.name for recipe in recipes], budget=budget)
+
+
+def _best_of_each_mask(ahead: dict[Recipe, float]) -> list[Recipe]:
+    return [min((r for r in OTHERS if r.masks == masks), key=lambda r: ahead[r]) for masks in MASKS]
 
 
 def _two_best(tuned: Sequence[Found], recipe: Recipe) -> list[Setting]:

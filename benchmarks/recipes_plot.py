@@ -67,7 +67,8 @@ def draw(found: dict[str, list[Point]], out: Path) -> None:
     base = {point.budget: statistics.mean(point.values) for point in found[BASE]}
     recipes = [recipe for recipe in RECIPES if recipe.name in found]
     for number, recipe in enumerate(recipes):
-        some, beside = found[recipe.name], BESIDE ** (number - len(recipes) / 2)
+        some = [point for point in found[recipe.name] if point.budget in base]
+        beside = BESIDE ** (number - len(recipes) / 2)
         _curve(left, recipe, some, dict.fromkeys(base, 1.0), beside)
         _curve(right, recipe, some, base, beside)
     left.set_yscale("log")

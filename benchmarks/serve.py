@@ -31,7 +31,8 @@ from sqlalchemy import Engine, func, insert, select
 
 from humaneval.domain import GeneratorRequest
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.store.engine import open_engine, reading, writing
 from humaneval.store.migrate import open_current
 from humaneval.store.stories import add_stories

@@ -5,9 +5,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance
+from generators.sampling.filling import Draft, check
+from humaneval.domain import (
+    Blank,
+    Drawing,
+    Filling,
+    GappedText,
+    Generator,
+    GeneratorRequest,
+    Infill,
+    Provenance,
+)
 from humaneval.errors import UsageError
 from humaneval.resources import word_languages, words_in
 from humaneval.text import normalise, unshowable
@@ -28,10 +38,31 @@ class Control:
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:
-            yield Infill(blank, self.wordings[self._draw(blank)])
+            yield Infill(
+                blank, self.wordings[self._draw(f"{blank.story.id} {blank.position} {blank.sample}")]
+            )
 
-    def _draw(self, blank: Blank) -> int:
-        key = f"{self.seed} {blank.story.id} {blank.position} {blank.sample}"
+    @property
+    def types(self) -> tuple[str, ...]:
+        return ("sentence",)
+
+    @property
+    def several(self) -> bool:
+        return True
+
+    def drawing(self, how: Drawing) -> Control:
+        return replace(self, seed=how.seed)
+
+    def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
+        for text in texts:
+            checked = (
+                check(Draft(self.wordings[self._draw(f"{text.key} {number} {text.sample}")]), gap)
+                for number, gap in enumerate(text.gaps)
+            )
+            yield tuple(Filling(one.text, one.status, one.detail) for one in checked)
+
+    def _draw(self, place: str) -> int:
+        key = f"{self.seed} {place}"
         return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(self.wordings)
 
 

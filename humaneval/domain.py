@@ -273,6 +273,27 @@ class FillsText(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How a model draws. The nucleus keeps the likeliest tokens, up to the one with which their mass reaches
+    it."""
+
+    seed: int = 0
+    temperature: float = 1.0
+    nucleus: float = 0.95
+    longest: int = 0
+    """The most tokens of an answer; 0: as the generator was made."""
+
+
+@runtime_checkable
+class DrawsAnew(Protocol):
+    """A generator that can draw otherwise without opening its model again."""
+
+    def drawing(self, how: Drawing) -> FillsText:
+        """The same generator, drawing like this. Raises UsageError if a value is out of its range."""
+        ...
+
+
 @runtime_checkable
 class ChecksStories(Protocol):
     """A generator that can tell, before it fills any blank, that it does not fit the stories."""

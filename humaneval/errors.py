@@ -8,6 +8,7 @@ HumanEvalError              exit 1
 ├── DesignError             exit 1: a study cannot be built from the stored data
 ├── OutputError             exit 1: what the command prints cannot be written
 ├── PrerequisiteError       exit 1: a package, program or server is missing
+├── BusyError               exit 1: another request is at work
 ├── PlatformError           exit 1: a platform refused or could not be reached
 ├── PartialError            exit 3: some of the work is done; running the verb again does the rest
 └── NotAsPlannedError       exit 3: the work is done, but HITs are otherwise than planned
@@ -61,6 +62,10 @@ class OutputError(HumanEvalError):
 
 class PrerequisiteError(HumanEvalError):
     """A package, program or server is missing; the hint says how to get it."""
+
+
+class BusyError(HumanEvalError):
+    """Another request is at work, and there is no room for two."""
 
 
 class PlatformError(HumanEvalError):

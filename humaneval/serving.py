@@ -10,9 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from waitress import create_server, wasyncore
+from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
 
 if sys.platform != "win32":
@@ -25,8 +26,15 @@ FILES_BESIDE = 24
 FILES_EACH = 3
 """Those of a thread's connection to an SQLite database."""
 SECONDS_TO_FINISH = 10.0
+CROWDED, ROOMY = 0.75, 0.5
+"""From the first share of the connections on, those that wait are closed until the second is reached."""
+SECONDS_TO_ASK = 3.0
+"""How old a connection without a complete request must be, to be closed for others."""
+SECONDS_TO_READ = 10.0
+"""The same for one that does not read its answer."""
+LOOK_SECONDS = 0.5
 
-RANKS = 3
+RANKS = 4
 Rank = Callable[[str, str], int]
 """Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
 
@@ -39,6 +47,7 @@ class Servers:
         self._servers: list[Any] = []
         self._stopping = threading.Event()
         self._open = threading.RLock()
+        self._most, self._looked = MOST_CONNECTIONS, 0.0
 
     def add(
         self,
@@ -55,6 +64,8 @@ class Servers:
         Requests of a lower `rank` do not wait behind others.
         """
         files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * threads
+        # More would make accept() fail again and again, as fast as it can.
+        self._most = max(4, min(MOST_CONNECTIONS, files - beside))
         dispatcher = _Dispatcher(rank)
         dispatcher.set_thread_count(threads)
         server = create_server(
@@ -62,19 +73,21 @@ class Servers:
             map=self._map,
             sockets=[listening],
             threads=threads,
-            # More would make accept() fail again and again, as fast as it can.
-            connection_limit=max(4, min(MOST_CONNECTIONS, files - beside)),
+            connection_limit=self._most,
             max_request_body_size=most_bytes,
             inbuf_overflow=most_bytes + 1,
             _dispatcher=dispatcher,
             **options,
         )
+        server.channel_class = _Channel
         self._servers.append(server)
 
     def run(self) -> None:
         """Serve until `stop`, then finish what is in hand."""
         while not self._stopping.is_set():
-            wasyncore.loop(timeout=1, map=self._map, count=1, use_poll=True)
+            wasyncore.loop(timeout=LOOK_SECONDS, map=self._map, count=1, use_poll=True)
+            if len(self._map) >= CROWDED * self._most:
+                self._make_room()
         self._finish()
 
     def stop(self) -> None:
@@ -83,6 +96,17 @@ class Servers:
             self._stopping.set()
             for server in self._servers[:1]:
                 server.pull_trigger()
+
+    def _make_room(self) -> None:
+        """Close those that have sent no complete request for the longest time: others wait for a place."""
+        moment = time.time()
+        if 0 <= moment - self._looked < LOOK_SECONDS:
+            return
+        self._looked = moment
+        channels = [each for server in self._servers for each in server.active_channels.values()]
+        idle = sorted((each for each in channels if each.keeps_waiting(moment)), key=_patience)
+        for each in idle[: max(0, len(self._map) - int(ROOMY * self._most))]:
+            each.will_close = True
 
     def _finish(self) -> None:
         """Take no more connections, answer the requests that have come, and close."""
@@ -102,6 +126,35 @@ class Servers:
         with self._open:
             wasyncore.close_all(self._map)
             self._servers.clear()
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
+    """A connection that knows since when it has sent no complete request."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.since = time.time()
+        super().__init__(*args, **options)
+
+    def received(self, data: bytes) -> Any:
+        before = self.request
+        result = super().received(data)
+        if self.request is not before or self.request is None:
+            self.since = time.time()
+        return result
+
+    def keeps_waiting(self, moment: float) -> bool:
+        """Whether it holds its place without a request of which the answer is being made."""
+        if self.requests or self.will_close:
+            return False
+        if self.total_outbufs_len:
+            return bool(moment - self.last_activity > SECONDS_TO_READ)
+        return moment - self.since > SECONDS_TO_ASK
+
+
+def _patience(channel: Any) -> tuple[bool, float]:
+    """Connections that have told what they want are closed last: a large answer may be on its way."""
+    told = channel.request is not None and channel.request.headers_finished
+    return (told, channel.since)
 
 
 class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
@@ -148,9 +201,16 @@ def _allowed_files() -> int:
     return MOST_FILES if soft == resource.RLIM_INFINITY else soft
 
 
+class Stoppable(Protocol):
+    """What can be asked to end, at any time."""
+
+    def stop(self) -> None:
+        """Ask it."""
+
+
 @contextmanager
-def until_told(servers: Servers) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the servers while the block runs. The second one ends the program at once."""
+def until_told(servers: Stoppable) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end `servers` while the block runs. The second one ends the program at once."""
     if threading.current_thread() is not threading.main_thread():  # only there signals can be caught
         yield
         return

@@ -1,7 +1,7 @@
 """Settings of the place where the toolkit runs: database, addresses, keys.
 
-Precedence: flag > environment > humaneval.toml > default. A study file says what is studied instead (see
-`humaneval.study.file`).
+Precedence: flag > environment > humaneval.toml > addresses that `up` keeps in the database > default. A study
+file says what is studied instead (see `humaneval.study.file`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,15 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "secret_key": ("HUMANEVAL_SECRET_KEY",),
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
+    "open_forms_per_address": ("HUMANEVAL_OPEN_FORMS_PER_ADDRESS",),
 }
 """Setting → environment variables that set it. The first that is set wins."""
 
 SECRETS = frozenset({"market_keys", "secret_key"})
 """Settings that are read only from the environment and never printed."""
+
+DEFAULT, KEPT = "default", "database, as `up` served it"
+"""Two of the origins of a setting."""
 
 OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
 """Variables, or prefixes of them, that are not settings: the file's name, and what only the tests read."""
@@ -77,8 +81,14 @@ class Settings(BaseModel):
     trusted_proxies: int = Field(
         0, ge=0, le=5, description="Number of trusted reverse proxies in front of `humaneval serve`."
     )
+    open_forms_per_address: int = Field(
+        100,
+        ge=1,
+        le=1_000_000,
+        description="Number of forms that people at one network address may have begun by link and not sent.",
+    )
 
-    @field_validator("port", "trusted_proxies", mode="before")
+    @field_validator("port", "trusted_proxies", "open_forms_per_address", mode="before")
     @classmethod
     def _no_truth_value(cls, value: object) -> object:
         if isinstance(value, bool):  # pydantic would read it as 1 or 0
@@ -150,6 +160,10 @@ class Loaded(NamedTuple):
     settings: Settings
     origins: tuple[Origin, ...]
 
+    def origin(self, name: str) -> str:
+        """Where the value of `name` came from."""
+        return next(each.origin for each in self.origins if each.name == name)
+
 
 def database_url(value: str) -> str:
     """A SQLAlchemy URL from a file name, `postgres://…` or `postgresql://…`."""
@@ -173,8 +187,9 @@ def load_settings(
     *,
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
+    kept: Mapping[str, str] | None = None,
 ) -> Loaded:
-    """Merge flags, environment and file over the defaults.
+    """Merge flags, environment, file and the addresses that are kept in the database over the defaults.
 
     Raises SettingsError with the setting and its origin.
     """
@@ -187,6 +202,8 @@ def load_settings(
             raise SettingsError(f"{file} does not exist (from environment HUMANEVAL_CONFIG)")
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
+    for name in Settings.model_fields.keys() & (kept or {}).keys():
+        values[name], origins[name] = (kept or {})[name], KEPT
     for name, value in _from_file(file).items():
         values[name], origins[name] = value, f"file {file}"
     for name, variables in ENVIRONMENT.items():
@@ -204,14 +221,14 @@ def load_settings(
         name = str(first["loc"][0])
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(
-            f"setting {name!r} (from {origins.get(name, 'default')}): {reason}",
+            f"setting {name!r} (from {origins.get(name, DEFAULT)}): {reason}",
             f"It means: {Settings.model_fields[name].description}",
         ) from None
     rows = (
         Origin(
             name,
             _shown(settings, name),
-            origins.get(name, "default"),
+            origins.get(name, DEFAULT),
             field.description or "",
         )
         for name, field in Settings.model_fields.items()

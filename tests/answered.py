@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from random import Random
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 
 from humaneval.domain import Role
 from humaneval.store.engine import writing
-from humaneval.store.tables import AssignmentRow, HitRow, ResponseRow, RowRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.tables import (
+    AnswerRow,
+    AssignmentRow,
+    DifferenceRow,
+    HitRow,
+    PaymentRow,
+    ResponseRow,
+    RowRow,
+    WorkerIdentityRow,
+    WorkerRow,
+)
+from humaneval.store.types import now
 from humaneval.study.stored import get_study
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -83,3 +95,76 @@ def answer(
                         source="server",
                     )
                 )
+
+
+COMMENT = "<script>alert(1)</script> & <b>thanks</b>"
+
+
+def answer_half(engine: Engine, name: str = "study") -> None:
+    """The same in the middle of its life: a quarter is approved and paid, a quarter is submitted, and one
+    form each is answered and open. There are a stray, a comment, and differences of a HIT and of answers."""
+    answer(engine, name)
+    with writing(engine) as session:
+        study = get_study(session, name)
+        work = session.scalars(
+            select(AssignmentRow).where(AssignmentRow.study_id == study.id).order_by(AssignmentRow.id)
+        ).all()
+        moment, quarter = now(), len(work) // 4
+        for number, one in enumerate(work):
+            one.opened_at = moment - timedelta(minutes=200 - number)
+            if number < quarter:
+                session.add(_reward(one))
+            elif number < 2 * quarter:
+                one.state, one.auto_approval_at = "submitted", moment + timedelta(hours=9)
+            else:
+                session.execute(delete(ResponseRow).where(ResponseRow.assignment_id == one.id))
+                one.state, one.submitted_at = "opened", None
+                one.lease_until = moment + timedelta(hours=1)
+            if number <= 2 * quarter:
+                one.answered_at = one.opened_at + timedelta(seconds=100)
+                said = {"comment": COMMENT if number == 1 else ""}
+                session.add(AnswerRow(assignment_id=one.id, source="server", fields=said))
+            if number == 2 * quarter:
+                one.state, one.lease_until = "answered", None
+            if number > 2 * quarter + 1:
+                session.execute(delete(AssignmentRow).where(AssignmentRow.id == one.id))
+        work[0].differences = "story 2: 3 on our server, 4 there"
+        hit = session.get_one(HitRow, work[0].hit_id)
+        hit.expires_at = moment + timedelta(days=1)
+        session.add(
+            DifferenceRow(
+                study_id=study.id,
+                hit_id=hit.id,
+                endpoint=hit.endpoint,
+                what="reward",
+                planned="$0.80",
+                there="$5.00",
+            )
+        )
+        session.add(
+            AssignmentRow(
+                study_id=study.id,
+                hit_id=hit.id,
+                endpoint=hit.endpoint,
+                external_id="STRAY1",
+                worker_id=work[-1].worker_id,
+                holds_row=False,
+                state="submitted",
+                submitted_at=moment,
+                excluded="matches no form",
+            )
+        )
+
+
+def _reward(one: AssignmentRow) -> PaymentRow:
+    return PaymentRow(
+        study_id=one.study_id,
+        endpoint=one.endpoint,
+        assignment_id=one.id,
+        kind="reward",
+        purpose="reward",
+        amount=Decimal("0.80"),
+        fee=Decimal("0.16"),
+        state="paid",
+        paid_at=now(),
+    )

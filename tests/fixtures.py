@@ -25,7 +25,8 @@ from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.domain import GeneratorRequest, Story
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine

@@ -3,7 +3,8 @@
 A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it
 has the data, and a seventh to the garbage collector, which looks again and again through what pytest and
 torch have loaded. The small matrices of the tests are ten times slower where the threads of a process for
-linear algebra wait for each other and for the other tests.
+linear algebra wait for each other and for the other tests. Half of the time of collecting goes to compiling
+the tests anew where Python may not keep what it compiled.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,13 @@ from hypothesis import settings
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 for _name in THREADS:  # before numpy is loaded, which looks only once
     os.environ.setdefault(_name, "1")
+# Whatever the environment says, for the programs that tests start as well.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 MEMORY = Path("/dev/shm")
 LONGEST_FIRST = ("mutants", "schedules", "models", "docs", "browser")
-"""Folders whose tests come before the others, so that no process ends long after the rest."""
+"""Folders whose tests come after the slow ones and before the others: all processes end at about one time."""
 ENOUGH = 4 * 2**30
 """Bytes. The whole suite leaves about 0.6 GiB of files behind until it ends."""
 
@@ -45,9 +50,19 @@ def memory_is_roomy() -> bool:
     return not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free >= ENOUGH
 
 
+@pytest.hookimpl(trylast=True)  # when it is known what is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {f"tests/{folder}/": place for place, folder in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: places.get("/".join(item.nodeid.split("/")[:2]) + "/", len(places)))
+    """Every process begins with its share of the slow tests: xdist gives each one piece of the list."""
+    places = {folder: place for place, folder in enumerate(LONGEST_FIRST)}
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    rest = [item for item in items if not item.get_closest_marker("slow")]
+    rest.sort(key=lambda item: places.get(item.nodeid.partition("/")[2].partition("/")[0], len(places)))
+    shares = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    ends = [len(rest) * share // shares for share in range(shares + 1)]
+    items.clear()
+    for share in range(shares):
+        items += slow[share::shares]
+        items += rest[ends[share] : ends[share + 1]]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

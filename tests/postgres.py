@@ -45,10 +45,10 @@ def postgres_server() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="humaneval-postgres-", dir=parent) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        yield from _serve(folder)
+        yield from serving(folder)
 
 
-def _serve(folder: Path) -> Iterator[str]:
+def serving(folder: Path) -> Iterator[str]:
     programs, sockets, data = _copied(folder), folder / "socket", folder / "data"
     another = _another_user()
     for owned in (sockets, data):

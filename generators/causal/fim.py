@@ -181,13 +181,12 @@ class Fim(Writer):
         if spelt:
             at = min(draft.text.index(name) for name in spelt)
             why = f"a control token spelt out: {', '.join(spelt)}"
-            return draft._replace(text=draft.text[:at], status=InfillStatus.FILTERED, detail=why)
+            return _cut(draft, draft.text[:at])._replace(status=InfillStatus.FILTERED, detail=why)
         text = before_repetition(draft.text, behind)
         if text == draft.text:
             return draft
         # The model had reached the text after the gap, so the answer is whole.
-        extra = {**draft.extra, "trimmed": True}
-        return draft._replace(text=text, status=InfillStatus.OK, detail="", extra=extra)
+        return _cut(draft, text)._replace(status=InfillStatus.OK, detail="")
 
     def encode(self, text: str) -> list[int]:
         return self.opened.read(text, inside=True)
@@ -200,6 +199,12 @@ class Fim(Writer):
 
     def complete(self, written: Written) -> bool:
         return first_sentence(self.decode(written.ids)).whole
+
+
+def _cut(draft: Draft, text: str) -> Draft:
+    """The draft with less text. The log-probability was that of all that was written, so it goes."""
+    kept = {name: value for name, value in draft.extra.items() if name != "logprob"}
+    return draft._replace(text=text, extra={**kept, "trimmed": True})
 
 
 def _behind(text: GappedText) -> str:

@@ -165,7 +165,10 @@ class Instruct(Writer):
 
     def _drafts(self, text: GappedText, written: Written, time: int) -> list[Draft]:
         reply = self.decode(written.ids)
-        extra = {"tokens": len(written.ids), "logprob": round(sum(written.logprobs), 4), "asked": time}
+        # Both are those of the whole reply: they belong to a filling only if it is the only one.
+        extra: dict[str, Any] = {"asked": time}
+        if len(text.gaps) == 1:
+            extra |= {"tokens": len(written.ids), "logprob": round(sum(written.logprobs), 4)}
         answers = read_reply(reply, len(text.gaps))
         if answers is None:
             why = f"the reply is not a JSON list of {len(text.gaps)} string(s)"

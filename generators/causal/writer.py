@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from generators.checkpoints.checkpoint import Checkpoint
 from generators.checkpoints.loading import load
 from generators.checkpoints.tokenizer import line_ends
 from generators.checkpoints.weights import positions
 from generators.devices import pick_device
+from generators.masks.documents import UNTITLED
 from generators.options import read_options, refuse_unless
 from generators.sampling.choosing import Sampling
 from generators.sampling.decoding import Answer, Prompt, Rules, Stop, Written, draw
 from generators.sampling.filling import UNENDED, Draft, ModelGenerator, Shared
-from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
+from humaneval.domain import Drawing, Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError
 from humaneval.text import clear_sentences, command, normalise
 
@@ -106,6 +108,15 @@ class Writer(ABC):
             batch={"device": str(self.model.device), "precision": precision},
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
         )
+
+    def drawing(self, how: Drawing) -> Self:
+        """The same model, drawing like this."""
+        other, longest = copy(self), how.longest or self.decoding.longest
+        other.seed = how.seed
+        other.decoding = replace(
+            self.decoding, temperature=how.temperature, top_p=how.nucleus, longest=longest
+        )
+        return other
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """A draft for each gap that is filled now; refused if the text is too long for the model."""
@@ -221,6 +232,11 @@ class CheckpointFiller(Writer):
         """The provenance of its answers."""
         checkpoint = f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}"
         return self.made_by(checkpoint, training=self.checkpoint.card.training)
+
+    @property
+    def heading(self) -> str:
+        """The line above every text that it was trained on, as far as these had one."""
+        return f"{UNTITLED}\n" if self.checkpoint.card.corpus == "stories" else ""
 
     def answer(self, text: GappedText, number: int) -> Answer:
         """As for all, but without the rules that the reference code does not have, if they are switched

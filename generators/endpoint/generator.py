@@ -6,10 +6,10 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Self
 
 from generators.checkpoints.served import END, START, mark_of
 from generators.endpoint.asking import Answers, open_answers
@@ -19,7 +19,7 @@ from generators.options import read_options
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.sampling.prompts import TYPES, WORDING, complaint, messages_for
 from generators.sampling.replies import Choice, choice_of, draft_of, parse, usage_of
-from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
+from humaneval.domain import Drawing, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError, UsageError
 from humaneval.text import command
 
@@ -76,6 +76,11 @@ class _Endpoint(ABC):
             batch={"parallel": options.parallel, "date": f"{datetime.now(UTC):%Y-%m-%d}"},
             versions={"urllib3": version("urllib3"), **self.versions},
         )
+
+    def drawing(self, how: Drawing) -> Self:
+        """The same model with this temperature and seed; a nucleus is not asked for."""
+        options = replace(self.answers.options, temperature=how.temperature)
+        return replace(self, answers=replace(self.answers, options=options, seed=how.seed))
 
     @property
     @abstractmethod

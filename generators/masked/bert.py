@@ -18,7 +18,7 @@ from generators.masked.masked_lm import DEFAULT, MaskedLM, open_masked_lm
 from generators.masks.spans import Granularity
 from generators.options import read_options
 from generators.sampling.filling import Draft, ModelGenerator, Shared
-from humaneval.domain import GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
+from humaneval.domain import Drawing, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 
 SHOWN = 64
 """The most visits that are recorded with an answer."""
@@ -67,6 +67,10 @@ class BertFiller:
             batch={"device": str(opened.model.device), "precision": "fp32"},
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
         )
+
+    def drawing(self, how: Drawing) -> BertFiller:
+        visiting = replace(self.visiting, sampling="sampled", temperature=how.temperature, top_p=how.nucleus)
+        return replace(self, visiting=visiting, seed=how.seed)
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         layouts = [self._layout(text, key) for text, key in zip(texts, keys, strict=True)]

@@ -16,6 +16,7 @@ from generators.masks.documents import UNTITLED
 from generators.options import refuse_unless
 from humaneval.domain import (
     Blank,
+    Drawing,
     Filling,
     Gap,
     GappedText,
@@ -69,6 +70,9 @@ class Filler(Protocol):
     def origin(self) -> Provenance:
         """Kind, checkpoint, its own settings, device, precision and versions. Shared settings are added
         later."""
+
+    def drawing(self, how: Drawing) -> Filler:
+        """The same model, drawing like this, at random. What it does not draw by stays as it is."""
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """A draft for each gap of each text, or only for the first gap. `keys` name the random numbers of the
@@ -126,6 +130,15 @@ class ModelGenerator:
     def needs_original(self) -> bool:
         """Whether it uses the original text of a blank, for its length."""
         return self.filler.needs_original
+
+    @property
+    def heading(self) -> str:
+        """The line that its model expects above a text; empty if it expects none."""
+        return str(getattr(self.filler, "heading", ""))
+
+    def drawing(self, how: Drawing) -> ModelGenerator:
+        """The same generator, drawing like this."""
+        return replace(self, filler=self.filler.drawing(how), seed=how.seed)
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         """One infill a blank, in order."""

@@ -8,7 +8,7 @@ the text around it, including earlier answers; of later blanks it sees only that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from generators.sampling.filling import UNENDED, Draft, Filler, ModelGenerator, 
 from generators.self_attention.casing import detokenise, truecase
 from generators.self_attention.template import SEGMENT, Template, template_of
 from generators.self_attention.vocabulary import words_of
-from humaneval.domain import GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
+from humaneval.domain import Drawing, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import PrerequisiteError, UsageError
 from humaneval.text import command, sentence_spans
 
@@ -75,6 +75,15 @@ class SelfAttentionFiller:
             batch={"device": str(self.checkpoint.model.device), "precision": "fp32"},
             versions={"torch": torch.__version__},
         )
+
+    def drawing(self, how: Drawing) -> SelfAttentionFiller:
+        options = Options(
+            "sampled",
+            longest=how.longest or self.options.longest,
+            temperature=how.temperature,
+            top_p=how.nucleus,
+        )
+        return replace(self, options=options, seed=how.seed)
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """A draft for the first gap of each text; refused if a piece of the text is longer than a segment."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
+from typing import Self
 
 from generators.masks.spans import Granularity
 from generators.options import refuse_unless
 from generators.sampling.choosing import Sampling
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.sequence.encoder_decoder import Opened
-from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
+from humaneval.domain import Drawing, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class PairFiller:
     @property
     def sampling(self) -> Sampling:
         return Sampling(**asdict(self.options))
+
+    def drawing(self, how: Drawing) -> Self:
+        longest = how.longest or self.options.longest
+        options = Seq2SeqOptions(how.temperature, how.nucleus, longest)
+        return replace(self, options=options, seed=how.seed)
 
     def origin_as(self, kind: str) -> Provenance:
         """The provenance of the answers of a filler of this kind."""

@@ -8,12 +8,13 @@ from dataclasses import asdict
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.crowd.advice import difference_lines
 from humaneval.crowd.collect import (
     Accepted,
     CollectedWork,
     collect_work,
 )
-from humaneval.crowd.figures import Difference, told, unaccepted
+from humaneval.crowd.figures import Difference
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
@@ -129,13 +130,10 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
     tell_hits(found.hits_differ, at.endpoint)
 
 
-def tell_hits(differences: Sequence[Difference], endpoint: str, indent: str = "") -> None:
+def tell_hits(differences: Sequence[Difference], endpoint: str) -> None:
     """Say how HITs differ from the plan, and which of it somebody has accepted."""
-    waiting = unaccepted(differences)
-    for line in told(waiting, endpoint):
-        say(f"{indent}Not as planned: {line}")
-    for line in told([each for each in differences if each not in waiting], endpoint):
-        say(f"{indent}Not as planned, and accepted: {line}")
+    for line in difference_lines(differences, endpoint):
+        say(str(line))
 
 
 def _tell_elsewhere(at: StudyAtPlatform) -> None:

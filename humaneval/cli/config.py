@@ -17,7 +17,10 @@ def config() -> None:
 @json_option
 @with_app
 def show(app: App, as_json: bool) -> None:
-    """Show every setting with its origin. Precedence: flag > environment > humaneval.toml > default."""
+    """Show every setting with its origin.
+
+    Precedence: flag > environment > humaneval.toml > addresses that `up` keeps in the database > default.
+    """
     if as_json:
         emit([{"setting": o.name, "value": o.value, "origin": o.origin} for o in app.loaded.origins])
         return

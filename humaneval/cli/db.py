@@ -26,7 +26,8 @@ def db() -> None:
 def upgrade(app: App, as_json: bool) -> None:
     """Upgrade the database to this version's tables. A SQLite file is copied first."""
 
-    engine = open_engine(app.settings.database)
+    # A server's new database may be filled. But a wrong name of a file must make none.
+    engine = open_engine(app.settings.database, make=False)
     before = migrate.known_revision(engine)
     copy = None
     if before != migrate.HEAD:

@@ -12,9 +12,10 @@ from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import UsageError
 from humaneval.infills.blanks import WHOLE, Shard, blanks_of, select_stories, stories_to_fill
 from humaneval.infills.doubtful import told
-from humaneval.infills.generate import RunSummary, build, check_stories, run
+from humaneval.infills.generate import RunSummary, check_stories, run
 from humaneval.infills.processing import Form, steps_of
 from humaneval.infills.ray_cluster import cluster, run_on
+from humaneval.kinds import build
 from humaneval.progress import progress
 from humaneval.store.stories import AUTO
 

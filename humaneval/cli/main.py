@@ -17,7 +17,7 @@ import click
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
 from humaneval.errors import HumanEvalError, OutputError, UsageError
-from humaneval.text import use_global_options, without_password
+from humaneval.text import printable, use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Prepare": {
@@ -27,10 +27,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "stories": "humaneval.cli.stories:stories",
         "generators": "humaneval.cli.generators:generators",
         "generate": "humaneval.cli.generate:generate",
+        "infill": "humaneval.cli.infill:infill",
         "study": "humaneval.cli.study:study",
     },
     "Train": {},
     "Run": {
+        "up": "humaneval.cli.up:up",
         "market": "humaneval.cli.market:market",
         "serve": "humaneval.cli.serve:serve",
         "publish": "humaneval.cli.publish:publish",
@@ -73,6 +75,10 @@ MODELS, OTHERS = "Train", "Added by other packages"
 """The sections for these."""
 
 
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+"""Unless this is set, numpy and scipy compute in one thread. Our matrices are small: on a busy machine,
+threads that wait for each other take two to a hundred times the work. numpy reads it when it is imported.
+What computes with torch keeps its threads."""
 CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE, errno.EIO, errno.EROFS})
 """Errors of writing, for which Python names no file."""
 
@@ -89,6 +95,8 @@ class Verbs(LazyGroup):
         return dict(sorted(found.items(), key=lambda item: order.index(item[1].section)))
 
     def find(self, name: str) -> Target | None:
+        if name in VERBS and name != "generate":
+            os.environ.setdefault(BLAS_THREADS, "1")
         return super().find(name) or self.targets().get(name)
 
 
@@ -189,7 +197,8 @@ def _run(arguments: list[str] | None) -> int:
         # Some verbs print what they did and then fail, because a part is missing. There is only one document.
         if as_json and not output.printed:
             with suppress(OutputError):  # the exit code says it, and stderr
-                click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
+                error = {"error": failure._asdict()}
+                click.echo(printable(json.dumps(error, ensure_ascii=False, indent=2)))
 
     with redirect_stdout(cast("TextIO", output)):
         code = _call(arguments, document)
@@ -207,7 +216,7 @@ def _complain(*lines: str) -> None:
     """Print lines on stderr. If that cannot be written either, the exit code must do."""
     try:
         for line in lines:
-            click.echo(line, err=True)
+            click.echo(printable(line), err=True)
     except OSError:
         _silence(sys.stderr)
 

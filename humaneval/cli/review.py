@@ -21,10 +21,10 @@ from humaneval.cli.run import (
     spending,
     to_option,
 )
+from humaneval.crowd.advice import stray_lines, waiting_lines
 from humaneval.crowd.as_planned import differing
 from humaneval.crowd.review import Reviewed, review_work
 from humaneval.study.stored import is_simulated, who_answered
-from humaneval.text import command
 
 
 @click.command()
@@ -62,11 +62,13 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     if work and not approve_all:
         console().print(_table(work))
     _tell_counts(work)
-    _tell_strays(study, endpoint, work)
+    for line in stray_lines(study, endpoint, work):
+        say(str(line))
     if approve_all and not options.dry_run:
         say(f"{approved} approved at {endpoint} now.")
     else:
-        _tell_waiting(study, endpoint, work)
+        for line in waiting_lines(study, endpoint, work):
+            say(str(line))
     tell_hits(differing(opened, endpoint), endpoint)
 
 
@@ -129,28 +131,3 @@ def _tell_counts(work: Sequence[Reviewed]) -> None:
 
 def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
-
-
-def _tell_strays(study: str, endpoint: str, work: Sequence[Reviewed]) -> None:
-    strays = sum(line.state == "submitted" and not line.passages for line in work)
-    if strays:
-        say(
-            f"{strays} of them match no form of this study. Approve or reject each by its id:"
-            f" {command('approve', study, 'ID', '--to', endpoint)}"
-        )
-
-
-def _tell_waiting(study: str, endpoint: str, work: Sequence[Reviewed]) -> None:
-    waiting = [line for line in work if line.state == "submitted" and line.passages]
-    if not waiting:
-        return
-    deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
-    when = (
-        f"; {endpoint} approves the first automatically at {min(deadlines):%Y-%m-%d %H:%M} UTC"
-        if deadlines
-        else ""
-    )
-    say(
-        f"{len(waiting)} wait for approval{when}. Approve them all with: "
-        f"{command('review', study, '--to', endpoint, '--approve')}"
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, wraps
@@ -16,6 +16,7 @@ import click
 
 from humaneval.errors import UsageError
 from humaneval.settings import Loaded, Settings, load_settings
+from humaneval.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +60,10 @@ class App:
 
     @cached_property
     def loaded(self) -> Loaded:
-        return load_settings(self._flags)
+        from humaneval.store.addresses import kept_addresses
+
+        database = load_settings(self._flags).settings.database
+        return load_settings(self._flags, kept=kept_addresses(database))
 
     @property
     def settings(self) -> Settings:
@@ -85,6 +89,12 @@ class App:
             warn_if_open(str(engine.url.database))
         open_current(engine, make=make)
         return engine
+
+    def using(self, settings: Settings) -> App:
+        """The same database, with other addresses."""
+        other = App(self._flags)
+        other.loaded, other.engine = Loaded(settings, ()), self.engine
+        return other
 
     def study(self, name: str) -> Study:
         """The study called `name`."""
@@ -199,12 +209,12 @@ def to_option(function: F) -> F:
 
 def emit(document: Any) -> None:
     """Print the one JSON document of `--json`."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+    click.echo(printable(json.dumps(document, ensure_ascii=False, indent=2, default=str)))
 
 
 def say(message: str = "", *, err: bool = False) -> None:
-    """Print a line for people."""
-    click.echo(message, err=err)
+    """Print a line for people. Strangers' names and words in it command no terminal."""
+    click.echo(printable(message), err=err)
 
 
 def warn_if_open(database: str) -> None:
@@ -220,12 +230,22 @@ def warn_if_open(database: str) -> None:
         )
 
 
-def console() -> Console:
+def console(*, err: bool = False) -> Console:
     """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only
     brackets."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
+    class Plain(Console):
+        """A console to which text is nothing but text."""
+
+        def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
+            for each in super().render(*args, **options):
+                yield each if each.control else Segment(printable(each.text), each.style)
+
+    return Plain(
+        file=sys.stderr if err else sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False
+    )
 
 
 def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *, due: bool = True) -> None:

@@ -8,23 +8,40 @@ from humaneval.cli.run import App, say, with_app
 from humaneval.web.app import create_app, run
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
+from humaneval.web.requester import requester_address, token_of
 
 
 @click.command()
 @click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on. [default: 8730]")
+@click.option(
+    "--token",
+    "with_pages",
+    is_flag=True,
+    help="Also serve the requester's pages, and print their secret address.",
+)
 @with_app
-def serve(app: App, host: str | None, port: int | None) -> None:
+def serve(app: App, host: str | None, port: int | None, with_pages: bool) -> None:
     """Serve the annotators' forms until Ctrl-C. Browsers must be able to reach them under `public_url`."""
     host, port = host or app.settings.host, app.settings.port if port is None else port
     excluder = Excluder(app.study_at)
+    token = token_of(app.engine) if with_pages else ""
     application = create_app(
-        app.settings, app.engine, excluder.answered, Asker(app.study_at).in_hand, host=host
+        app.settings,
+        app.engine,
+        excluder.answered,
+        Asker(app.study_at).in_hand,
+        host=host,
+        requester_token=token,
+        requester_at=app.study_at,
     )
 
     def announce(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         say(f"Forms: http://{shown}:{port}, for browsers at {app.settings.public_url}")
+        if token:
+            say(f"Requester's pages: {requester_address(app.settings.public_url, token)}")
+            say("Give this address only to people who may see everything about your studies.", err=True)
         say("Press Ctrl-C to stop.", err=True)
 
     run(application, host, port, announce)

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 
 import click
 
-from humaneval.cli.collect import tell_hits
 from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
-from humaneval.crowd.addresses import GONE, published_at
-from humaneval.crowd.figures import unaccepted
+from humaneval.crowd.addresses import published_at
+from humaneval.crowd.advice import progress_lines, unpublished
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.crowd.waiting import ask
 from humaneval.errors import PartialError
 from humaneval.store.types import now
 from humaneval.study.stored import is_simulated, who_answered
-from humaneval.text import command, counted
+from humaneval.text import command
 
 
 @click.command()
@@ -64,7 +63,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     if simulated:
         say(simulated_line(who_answered(opened)))
     if not lines:
-        say(f"{study} is not published. Next: {command('publish', study, '--to', 'local')}")
+        say(str(unpublished(study)))
     for line in lines:
         _say_progress(line, study)
         if line.endpoint in books:
@@ -73,91 +72,8 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
 
 
 def _say_progress(line: EndpointStatus, study: str) -> None:
-    go_on = command("publish", study, "--to", line.endpoint)
-    things = "links" if line.endpoint == "link" else "HITs"
-    if line.hits_unsent == line.hits:
-        say(
-            f"{line.endpoint}: not published. {counted(line.hits, things[:-1])} with"
-            f" {counted(line.planned, 'form')} planned; none was sent: {go_on}"
-        )
-    else:
-        _say_work(line, study, things, go_on)
-    if line.refused:
-        say(f"  {counted(line.refused, 'write')} refused by {line.endpoint} or never sent; nothing was done.")
-    if line.unconfirmed:
-        say(
-            f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the interrupted"
-            " command again (letters with --again)."
-        )
-
-
-def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None:
-    done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
-    say(
-        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at"
-        f" {done_at}; spent ${line.spent}."
-    )
-    over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
-    over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
-    say(
-        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of"
-        f" {counted(line.hits, things[:-1])} up{over}; ${line.rewards} paid + ${line.fees} fees."
-    )
-    if line.paid_elsewhere:
-        say(f"  ${line.paid_elsewhere} of it was paid elsewhere, by hand.")
-    if line.hits_unsent:
-        say(f"  {line.hits_unsent} of them were not sent yet: {go_on}")
-    if line.median_minutes is not None and line.hourly is not None:
-        say(
-            f"  Median time {line.median_minutes:g} minutes: ${line.hourly} an hour, expected"
-            f" ${line.hourly_expected}."
-        )
-    if line.crowded_out:
-        say(
-            f"  {counted(line.crowded_out, 'row')} without answers and without a place, because late answers"
-            " took the place. Give more places:"
-            f" {command('publish', study, '--to', 'link', '--places', 'NUMBER')}"
-        )
-    if line.rejected:
-        say(f"  {line.rejected} rejected: not paid, and left out of scores.")
-    if line.strays:
-        say(
-            f"  {line.strays} submitted that match no form of this study."
-            f" `{command('review', study, '--to', line.endpoint)}` lists them."
-        )
-    if line.compensations_due:
-        say(f"  {counted(line.compensations_due, 'compensation')} not taken yet, as of the last collection.")
-    if line.next_auto_approval:
-        left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
-        say(
-            f"  {line.endpoint} approves the first waiting one automatically in {left:.0f} hours:"
-            f" {command('review', study, '--to', line.endpoint)}"
-        )
-    _say_waiting(line, study)
-
-
-def _say_waiting(line: EndpointStatus, study: str) -> None:
-    """Say what waits for `collect`, and what stops money."""
-    collect = command("collect", study, "--to", line.endpoint)
-    if line.not_collected:
-        submitted = "" if line.endpoint == "link" else " submitted,"
-        say(f"  {line.not_collected}{submitted} not collected yet: {collect}")
-    if line.lost:
-        say(
-            f"  {line.lost} answered on our server, at HITs that {line.endpoint} does not have. To take them"
-            f" in: {collect} --accept-lost"
-        )
-    elif line.answered and line.endpoint != "link":
-        say(f"  {line.answered} answered on our server and not yet submitted.")
-    if line.silent:
-        say(f"  What is submitted at {line.endpoint} is not known: {line.silent}")
-    figures = [each for each in line.hits_differ if each.what != GONE]
-    tell_hits(figures, line.endpoint, "  ")
-    if unaccepted(figures):
-        say(
-            f"  We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: {collect}"
-            " --accept-differences"
-        )
+    for number, each in enumerate(progress_lines(line, study, now())):
+        say(f"{'  ' if number else ''}{each}")
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:

@@ -89,6 +89,12 @@ class Claims:
         """Open forms of the study that the worker has, and those of other workers under the same id."""
         return [each for each in self.all if each.study_id == self.hit.study_id and each.open]
 
+    @property
+    def left_row(self) -> int | None:
+        """The row that the worker had last in the study and did not answer: who comes back gets it again."""
+        left = [each.row_id for each in self._here if each.state in ("opened", "superseded")]
+        return left[-1] if left else None
+
     def in_hand(self, now: datetime) -> int | None:
         """The form that the worker has open in another HIT: platforms let a worker take several."""
         if self.hit.audience:

@@ -24,14 +24,14 @@ from humaneval.crowd.ledger import (
     settled,
 )
 from humaneval.crowd.letter_text import plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_gone_hits, refuse_unaccepted
 from humaneval.errors import PartialError, PlatformError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.text import PAYING, command
@@ -70,11 +70,10 @@ def approve_work(
     """
     feedback = plain_words("feedback", feedback, needed=False)
     refuse_elsewhere(at)
-    _look_before_paying(at, assignments, undo_rejection=undo_rejection)
-    with writing(at.engine) as session:
-        hold_study(session, at.id)
-        chosen = _to_approve(session, at, assignments, undo_rejection)
-        work = [_intended(session, at, APPROVE, assignment, {}) for assignment in chosen]
+    named = _look_before_paying(at, assignments, undo_rejection=undo_rejection)
+    work = _all_intended(
+        at, APPROVE, named, lambda session, some: _to_approve(session, at, some, undo_rejection), {}
+    )
 
     def pay(one: _Work) -> None:
         def record(session: Session, before: datetime | None) -> dict[str, str]:
@@ -97,8 +96,11 @@ def approve_work(
 
 def _look_before_paying(
     at: StudyAtPlatform, assignments: Collection[str] | None, *, undo_rejection: bool
-) -> None:
-    """Raise PlatformError if a HIT of this work is gone, or otherwise than planned and nobody accepted it."""
+) -> list[str]:
+    """The ids of the work to approve.
+
+    Raises PlatformError if a HIT of it is gone, or otherwise than planned and nobody accepted it.
+    """
     with reading(at.engine) as session:
         work = _to_approve(session, at, assignments, undo_rejection)
         session.expunge_all()
@@ -110,6 +112,7 @@ def _look_before_paying(
                 refuse_lost(session, at, one)
     refuse_gone_hits(at, "Nothing was approved.", ids)
     refuse_unaccepted(at, "Nothing was approved.", ids)
+    return [one.external_id for one in work]
 
 
 def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: str) -> int:
@@ -122,13 +125,13 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
     reason = plain_words("reason", reason)
     refuse_elsewhere(at)
     with reading(at.engine) as session:
-        ids = {one.hit_id for one in _to_reject(session, at, assignments)}
+        chosen = _to_reject(session, at, assignments)
+        ids, named = {one.hit_id for one in chosen}, [one.external_id for one in chosen]
     look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
     refuse_gone_hits(at, "Nothing was rejected.", ids)
-    with writing(at.engine) as session:
-        hold_study(session, at.id)
-        chosen = _to_reject(session, at, assignments)
-        work = [_intended(session, at, REJECT, assignment, {"reason": reason}) for assignment in chosen]
+    work = _all_intended(
+        at, REJECT, named, lambda session, some: _to_reject(session, at, some), {"reason": reason}
+    )
 
     def refuse(one: _Work) -> None:
         def record(session: Session, _: None) -> dict[str, str]:
@@ -250,6 +253,23 @@ def _to_reject(
             f"approved work cannot be rejected: {', '.join(approved)}", "It is paid. Nothing was rejected."
         )
     return [assignment for assignment in found if assignment.state == "submitted"]
+
+
+def _all_intended(
+    at: StudyAtPlatform,
+    operation: str,
+    named: Collection[str],
+    choose: Callable[[Session, Collection[str]], Sequence[AssignmentRow]],
+    request: dict[str, str],
+) -> list[_Work]:
+    """Intend a decision about the work named, as far as `choose` still agrees. No call is made before all of
+    it is intended: what `choose` raises about any of it is true of all of it."""
+    work: list[_Work] = []
+    for some in in_turns(named, TOGETHER):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            work += [_intended(session, at, operation, one, request) for one in choose(session, some)]
+    return work
 
 
 def _intended(

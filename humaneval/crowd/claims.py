@@ -16,7 +16,15 @@ from sqlalchemy import Connection, Engine, bindparam, insert, select, update
 
 from humaneval.crowd.admission import Claim, Claims, admitted, find_claims
 from humaneval.crowd.found_hit import FoundHit, find_hit
-from humaneval.crowd.free_rows import free_row, give_up, release_expired, release_returned, taken
+from humaneval.crowd.free_rows import (
+    free_row,
+    give_back,
+    give_up,
+    give_way,
+    release_expired,
+    release_returned,
+    taken,
+)
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.pseudonyms import seen_worker
@@ -54,7 +62,7 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
     """Not a HIT of ours."""
     BEYOND = "beyond"
-    """The HIT's places are taken, and nothing says that the platform let this person in."""
+    """The HIT's places are taken, and the platform was not asked whether this person has one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,9 @@ class Visit(NamedTuple):
     `external_hit` is the platform's id of the HIT, as the address has it. `move` says that the worker has
     returned the form that they have open in another HIT, `program` that the worker is a simulated annotator,
     and `confirmed` that the platform has signed the address. Without that, a HIT whose places are taken gives
-    a row only if the platform says that somebody has it `in_hand`.
+    a row only if the platform says that somebody has it `in_hand`. With it, somebody must have returned the
+    HIT: `returned` are the assignments of which the platform says so. None: it was not asked. If nothing is
+    free by link, the first of the claims `giving_way` that is still open gives up its row.
     """
 
     assignment: str
@@ -86,6 +96,8 @@ class Visit(NamedTuple):
     program: bool = False
     confirmed: bool = True
     in_hand: int = 0
+    returned: frozenset[str] | None = frozenset()
+    giving_way: tuple[int, ...] = ()
 
 
 def open_form(
@@ -141,7 +153,20 @@ def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
 
 
 def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
-    """As `open_form`, in a transaction that holds the study."""
+    """As `open_form`, in a transaction that holds the study.
+
+    Of who comes by link and gets no form, nothing is kept: anybody may invent visitors.
+    """
+    if not hit.audience:
+        return _opened(connection, engine, hit, visit)
+    with connection.begin_nested() as kept:
+        opened = _opened(connection, engine, hit, visit)
+        if opened.outcome not in (Outcome.FORM, Outcome.ANSWERED):
+            kept.rollback()
+    return opened
+
+
+def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
     # Until `publish` has confirmed the HIT we do not know the platform's id. The unguessable key vouches for
     # it. A static HIT has no form of ours.
     elsewhere = hit.external_id and visit.external_hit and hit.external_id != visit.external_hit
@@ -158,6 +183,10 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     if refused is not None:
         return refused
     _release(connection, engine, claims, visit)
+    if visit.returned:
+        give_back(connection, hit, visit.returned, visit.now)
+    if visit.giving_way:
+        give_way(connection, hit, visit.giving_way, visit.now)
     opened = _taken_up(connection, claims, visit)
     if opened.outcome is not Outcome.FORM and release_expired(connection, hit, visit.now):
         opened = _taken_up(connection, claims, visit)
@@ -167,8 +196,9 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
 def _taken_up(connection: Connection, claims: Claims, visit: Visit) -> Opened:
     """Give this worker a free row, if there is one and a place at the HIT."""
     hit = claims.hit
-    # A platform that signs counts its places itself.
-    beyond = bool(hit.audience or not visit.confirmed) and taken(connection, hit) >= hit.assignments
+    # A platform that signs counts its places itself. Whom it lets in beyond them has one that was returned.
+    counts = bool(hit.audience) or not visit.confirmed or visit.returned is None
+    beyond = counts and taken(connection, hit) >= hit.assignments
     if beyond and hit.audience:
         return Opened(Outcome.FULL)
     if beyond and not visit.in_hand:
@@ -238,7 +268,7 @@ def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool
     """
     hit, mine = claims.hit, claims.mine
     done_rows = [other.row_id for other in claims.done if other.row_id is not None]
-    own = mine.row_id if mine is not None else None
+    own = claims.left_row if mine is None else mine.row_id
     row_id = free_row(connection, hit, done_rows, own, visit.now, unshown=beyond)
     if row_id is not None and beyond:
         give_up(connection, hit)

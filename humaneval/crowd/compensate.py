@@ -21,14 +21,14 @@ from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.ledger import pay_by_hand
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_by_link, refuse_if_submitted
-from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost, Offer, Participants, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.words import words_of
@@ -308,13 +308,14 @@ def settle_compensations(at: StudyAtPlatform) -> int:
         if any(work.state == "approved" for work in submitted(at.platform, external_id) or ())
     ]
     standings = {payment_id: at.platform.standing(up[payment_id]) for payment_id in paid}
-    with writing(at.engine) as session:
-        for payment_id, standing in standings.items():
-            payment = session.get_one(PaymentRow, payment_id)
-            payment.state, payment.paid_at = "paid", now()
-            if standing is not None and standing.terms.reward is not None:
-                cost = at.platform.cost(standing.terms.reward, 1)
-                payment.amount, payment.fee = cost.rewards, cost.fees
+    for some in in_turns(standings.items(), TOGETHER):
+        with writing(at.engine) as session:
+            for payment_id, standing in some:
+                payment = session.get_one(PaymentRow, payment_id)
+                payment.state, payment.paid_at = "paid", now()
+                if standing is not None and standing.terms.reward is not None:
+                    cost = at.platform.cost(standing.terms.reward, 1)
+                    payment.amount, payment.fee = cost.rewards, cost.fees
     return len(due) - len(paid)
 
 

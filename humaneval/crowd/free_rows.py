@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import (
@@ -68,6 +68,9 @@ _EXPIRED = (
     .values(holds_row=False, state="superseded")
 )
 
+_CLAIMED = select(func.count()).select_from(_work).where(_work.c.hit_id == bindparam("hit"))
+_TAKEN = _CLAIMED.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
+
 
 def row_is_free(session: Session | Connection, endpoint: str, row_id: int) -> bool:
     """Whether nobody holds the row at this endpoint."""
@@ -130,14 +133,48 @@ def give_up(connection: Connection, hit: FoundHit) -> None:
         )
 
 
+def held_assignments(connection: Connection, hit: FoundHit, most: int) -> Sequence[str]:
+    """The platform's ids of up to `most` assignments of a HIT that hold rows and are not collected."""
+    held = select(_work.c.external_id).where(
+        _work.c.hit_id == hit.id, _holds("assignments"), _work.c.state.in_(("opened", "answered"))
+    )
+    return connection.scalars(held.order_by(_work.c.opened_at).limit(most)).all()
+
+
+def give_back(connection: Connection, hit: FoundHit, assignments: Collection[str], now: datetime) -> None:
+    """Release the rows of assignments that were returned to the platform, which takes no answers of them.
+
+    Answers that came before are still kept.
+    """
+    held = (_work.c.hit_id == hit.id, _holds("assignments"), _work.c.external_id.in_(assignments))
+    opened, answered = _work.c.state == "opened", _work.c.state == "answered"
+    released = {"holds_row": False, "lease_until": now}
+    connection.execute(update(_work).where(*held, opened).values(state="superseded", **released))
+    connection.execute(update(_work).where(*held, answered).values(released))
+
+
+def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: datetime) -> None:
+    """Release the row of the first of `claims` that is still open. Its answers are still kept.
+
+    If this link has places, it may be a claim by another link of the study.
+    """
+    held = (_work.c.study_id == hit.study_id, _work.c.endpoint == hit.endpoint, _holds("assignments"))
+    still = select(_work.c.id, _work.c.hit_id).where(*held, _work.c.state == "opened")
+    of = {row.id: row.hit_id for row in connection.execute(still)}
+    here = [each for each in claims if of.get(each) == hit.id]
+    if not here and taken(connection, hit) < hit.assignments:
+        here = [each for each in claims if each in of]
+    if here:
+        released = {"holds_row": False, "state": "superseded", "lease_until": now}
+        connection.execute(update(_work).where(_work.c.id == here[0]).values(released))
+
+
 def taken(connection: Connection, hit: FoundHit) -> int:
     """How many places of a HIT or link are taken. A row that is handed out again frees its place."""
-    here = select(func.count()).select_from(_work).where(_work.c.hit_id == hit.id)
-    most = connection.scalar(here) or 0
+    most = connection.execute(_CLAIMED, {"hit": hit.id}).scalar_one()
     if most < hit.assignments:  # an index counts quickly; the exact count is needed only at the end
-        return most
-    exact = here.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
-    return connection.scalar(exact) or 0
+        return int(most)
+    return int(connection.execute(_TAKEN, {"hit": hit.id}).scalar_one())
 
 
 def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bool:

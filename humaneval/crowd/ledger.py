@@ -154,12 +154,12 @@ def platform_id(session: Session, at: StudyAtPlatform, shown: str) -> str:
     """The platform's id of the assignment that is shown as `shown`; `shown` itself if none is."""
     if at.endpoint != "link":
         return shown
-    names = names_of(session, session.get_one(StudyRow, at.id))
-    ids = session.scalars(
-        select(AssignmentRow.external_id).where(
-            AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint
-        )
+    mine = select(AssignmentRow.external_id).where(
+        AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint
     )
+    if session.scalar(mine.where(AssignmentRow.external_id == shown).limit(1)) is not None:
+        return shown
+    names, ids = names_of(session, session.get_one(StudyRow, at.id)), session.scalars(mine)
     return next((one for one in ids if names.assignment(at.endpoint, one) == shown), shown)
 
 

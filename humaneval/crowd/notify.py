@@ -18,7 +18,7 @@ from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError
-from humaneval.store.engine import in_turns, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, WorkerRow
 
 NOTIFY = "notify"
@@ -73,8 +73,7 @@ def notify_workers(
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
     refuse_elsewhere(at)
-    with writing(at.engine) as session:
-        hold_study(session, at.id)
+    with reading(at.engine) as session:
         named = [find_worker(session, at.endpoint, who) for who in workers]
         ids = list(dict.fromkeys(named or _decided(session, at)))
     letters = _Letters([], [], 0)

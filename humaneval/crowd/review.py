@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -48,47 +48,68 @@ class Reviewed:
 
 
 def review_work(study: Study, endpoint: str) -> list[Reviewed]:
-    """Every collected assignment, with the exclusions by the study's own rule."""
+    """Every collected assignment, with the exclusions by the study's own rule, which are recorded."""
     decide_exclusions(study, endpoint)
-    passages = study.settings.design.row_size
     with reading(study.engine) as session:
-        answered = (
-            select(
-                ResponseRow.assignment_id,
-                func.count().label("responses"),
-                func.sum(ResponseRow.seconds).label("seconds"),
-            )
-            .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-            .group_by(ResponseRow.assignment_id)
-            .subquery()
+        return _reviewed(session, study, endpoint, {})
+
+
+def would_review(study: Study, endpoint: str) -> list[Reviewed]:
+    """The same without recording anything."""
+    with reading(study.engine) as session:
+        return _reviewed(session, study, endpoint, _would_exclude(session, study, endpoint))
+
+
+def would_exclude(study: Study, endpoint: str) -> dict[int, str]:
+    """Why assignments do not count, where that is not recorded yet: by id, and empty if they count now."""
+    with reading(study.engine) as session:
+        return _would_exclude(session, study, endpoint)
+
+
+def _would_exclude(session: Session, study: Study, endpoint: str) -> dict[int, str]:
+    return {change["of"]: change["why"] for change in _decided(session, study, endpoint)}
+
+
+def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[int, str]) -> list[Reviewed]:
+    """`decided` has exclusions that are not recorded, by assignment."""
+    passages = study.settings.design.row_size
+    answered = (
+        select(
+            ResponseRow.assignment_id,
+            func.count().label("responses"),
+            func.sum(ResponseRow.seconds).label("seconds"),
         )
-        work = session.execute(
-            select(AssignmentRow, answered.c.responses, answered.c.seconds)
-            .outerjoin(answered, answered.c.assignment_id == AssignmentRow.id)
-            .where(
-                AssignmentRow.study_id == study.id,
-                AssignmentRow.endpoint == endpoint,
-                AssignmentRow.state.in_(COLLECTED),
-            )
-            .options(joinedload(AssignmentRow.worker))
-            .order_by(AssignmentRow.id)
+        .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+        .group_by(ResponseRow.assignment_id)
+        .subquery()
+    )
+    work = session.execute(
+        select(AssignmentRow, answered.c.responses, answered.c.seconds)
+        .outerjoin(answered, answered.c.assignment_id == AssignmentRow.id)
+        .where(
+            AssignmentRow.study_id == study.id,
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.state.in_(COLLECTED),
         )
-        names = names_of(session, session.get_one(StudyRow, study.id))
-        return [
-            Reviewed(
-                names.shown(endpoint, assignment.external_id),
-                assignment.worker.pseudonym,
-                assignment.state,
-                responses or 0,
-                0 if assignment.is_stray else passages,
-                None if seconds is None else round(seconds, 1),
-                assignment.excluded,
-                assignment.auto_approval_at,
-                assignment.differences,
-            )
-            for assignment, responses, seconds in work
-        ]
+        .options(joinedload(AssignmentRow.worker))
+        .order_by(AssignmentRow.id)
+    )
+    names = names_of(session, session.get_one(StudyRow, study.id))
+    return [
+        Reviewed(
+            names.shown(endpoint, assignment.external_id),
+            assignment.worker.pseudonym,
+            assignment.state,
+            responses or 0,
+            0 if assignment.is_stray else passages,
+            None if seconds is None else round(seconds, 1),
+            decided.get(assignment.id, assignment.excluded),
+            assignment.auto_approval_at,
+            assignment.differences,
+        )
+        for assignment, responses, seconds in work
+    ]
 
 
 class _Work(NamedTuple):

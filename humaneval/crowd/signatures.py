@@ -1,14 +1,32 @@
-"""Whether the marketplace has signed an address: it hides a secret of the HIT, and signs whom it lets in."""
+"""What the marketplace and our form server tell each other by a secret of the HIT: whom it lets in, and who
+returned the work."""
 
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
+import time
+from collections.abc import Collection
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import ProxyHandler, build_opener
 
 SIGN = "sign"
 """The fragment of a form's address with which our marketplace is asked to sign. It shows it to nobody."""
 SIGNATURE = "turkSignature"
 """The parameter in which the signature comes."""
+
+RETURNED_PATH = "/mturk/returned"
+ASK_SECONDS = 3.0
+"""How long a worker waits for what the marketplace says."""
+SILENT_SECONDS = 10.0
+"""How long a marketplace that did not say it is not asked again: each question holds somebody up."""
+MOST_ASKED = 100
+
+_silent: dict[str, float] = {}
+_log = logging.getLogger(__name__)
 
 
 def new_secret() -> str:
@@ -30,3 +48,25 @@ def is_signed(secret: str, assignment: str, worker: str, hit: str, signature: st
     said = "\n".join((assignment, worker, hit)).encode()
     wanted = hmac.digest(secret.encode(), said, "sha256").hex()
     return bool(secret) and hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace"))
+
+
+def returned_of(marketplace: str, secret: str, hit: str, assignments: Collection[str]) -> frozenset[str]:
+    """Those of a HIT's assignments that were returned, as the marketplace at this address says.
+
+    None of them if it does not say: their rows are then kept until their leases run out.
+    """
+    asked = list(assignments)[:MOST_ASKED]
+    if not asked or time.monotonic() < _silent.get(marketplace, 0.0):
+        return frozenset()
+    said = "\n".join(("returned", hit, *asked)).encode()
+    query = [("hitId", hit), *(("assignmentId", each) for each in asked)]
+    query.append((SIGNATURE, hmac.digest(secret.encode(), said, "sha256").hex()))
+    address = f"{marketplace.rstrip('/')}{RETURNED_PATH}?{urlencode(query)}"
+    try:
+        with build_opener(ProxyHandler({})).open(address, timeout=ASK_SECONDS) as reply:
+            return frozenset(reply.read().decode().split()) & frozenset(asked)
+    except (OSError, HTTPException, ValueError) as error:
+        if not isinstance(error, HTTPError):
+            _silent[marketplace] = time.monotonic() + SILENT_SECONDS
+        _log.warning("the marketplace does not say what was returned of HIT %s: %s", hit, error)
+        return frozenset()

@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from humaneval.crowd.reversible import BLOCK, EXCLUDE
+from humaneval.crowd.reversible import BLOCK, EXCLUDE, MOST_TURNS, names_of_turns
 from humaneval.store.tables import OutboxRow
 from humaneval.store.types import table
-
-MOST_TURNS = 8
-"""As many of each kind are looked up by their names, which an index finds. Whoever has more is rare."""
 
 _outbox = table(OutboxRow).c
 _TURNS = (
@@ -37,7 +34,7 @@ class Turned(NamedTuple):
 
 def turned(connection: Connection, endpoint: str, about: Sequence[str]) -> tuple[Turned, ...] | None:
     """Every change of the switches about these subjects, oldest first; None if there may be more."""
-    subjects = [f"{each} #{number}" for each in about for number in range(1, MOST_TURNS + 1)]
+    subjects = [name for each in about for name in names_of_turns(each)]
     found = connection.execute(_TURNS, {"at": endpoint, "subjects": subjects})
     rows = tuple(Turned(*row) for row in found)
     return None if any(row.subject.endswith(f" #{MOST_TURNS}") for row in rows) else rows

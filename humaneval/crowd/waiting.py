@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from humaneval.crowd.addresses import is_static, known_gone, refuse_elsewhere, submitted, up
 from humaneval.crowd.as_planned import look
@@ -43,13 +44,14 @@ def would_collect(at: StudyAtPlatform) -> Waiting:
     """Ask the platform what is submitted. Nothing is stored."""
     refuse_elsewhere(at)
     there = _submitted(at)
-    return Waiting(len(there), len(_new(at, there)))
+    return Waiting(len(there), len(still_new(at.engine, there)))
 
 
-def ask(at: StudyAtPlatform) -> There:
+def ask(at: StudyAtPlatform, *, note: bool = True) -> There:
     """Ask the platform about the study's HITs, with one short try if nobody answers there.
 
-    It is not asked if our own server shows the forms and has no answers that wait to be collected.
+    What differs from the plan is stored, unless `note` is false. The platform is not asked if our own server
+    shows the forms and has no answers that wait to be collected.
     """
     hits = up(at.study, at.endpoint)
     if not hits or at.endpoint == "link" or not _may_wait(at):
@@ -60,8 +62,11 @@ def ask(at: StudyAtPlatform) -> There:
             refuse_elsewhere(at)
         except PlatformError as error:
             return There(gone=frozenset(hit.id for hit in hits), silent=error.message)
-        look(at, hits)
-        return There(frozenset(_new(at, _submitted(at))), frozenset(known_gone(at.study, at.endpoint)))
+        if note:
+            look(at, hits)
+        return There(
+            frozenset(still_new(at.engine, _submitted(at))), frozenset(known_gone(at.study, at.endpoint))
+        )
     except PlatformError as error:
         return There(silent=error.message)
 
@@ -83,9 +88,11 @@ def _submitted(at: StudyAtPlatform) -> list[Place]:
     ]
 
 
-def _new(at: StudyAtPlatform, there: list[Place]) -> list[Place]:
+def still_new(engine: Engine, there: Collection[Place]) -> list[Place]:
     """Those that are not collected."""
-    with reading(at.engine) as session:
+    if not there:
+        return []
+    with reading(engine) as session:
         collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
         known = {Place(*row) for row in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))}
     return [one for one in there if one not in known]

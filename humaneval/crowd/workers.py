@@ -14,13 +14,13 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import plain_words
-from humaneval.crowd.outbox import Intent, hold_study, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, perform
 from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
 from humaneval.crowd.pseudonyms import external_worker_id, worker_row
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.published import names_of
 from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import Study
@@ -99,6 +99,13 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
     With `new`, an unknown id is a new worker. Raises UsageError for a worker of another endpoint, or an
     unknown one.
     """
+    found = _known(session, endpoint, who)
+    if found is None:
+        return worker_row(session, endpoint, _as_new(endpoint, who, new)).id
+    return found
+
+
+def _known(session: Session, endpoint: str, who: str) -> int | None:
     query = select(WorkerRow.id, WorkerIdentityRow.endpoint).join(
         WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id
     )
@@ -122,12 +129,28 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
             f"{who} is a worker of {rows[0].endpoint}, not of {endpoint}",
             f"Use --to {rows[0].endpoint}.",
         )
-    if new and not _PSEUDONYM.fullmatch(who) and _ID.fullmatch(who):
-        return worker_row(session, endpoint, who).id
+    return None
+
+
+def _as_new(endpoint: str, who: str, new: bool) -> str:
+    """The id of a worker who is new here. Raises UsageError if nobody new is wanted, or this is no id."""
+    given = who.strip()
+    if new and not _PSEUDONYM.fullmatch(given.lower()) and _ID.fullmatch(given):
+        return given
     raise UsageError(
-        f"no worker {who!r} is known at {endpoint}",
+        f"no worker {given!r} is known at {endpoint}",
         f"`{command('worker', 'list', 'STUDY')}` lists a study's workers.",
     )
+
+
+def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list[int | str]:
+    """Our ids of the workers named, each once. With `new`, an id that nobody here has is itself."""
+    people: list[int | str] = []
+    with reading(at.engine) as session:
+        for who in workers:
+            found = _known(session, at.endpoint, who)
+            people.append(_as_new(at.endpoint, who, new) if found is None else found)
+    return list(dict.fromkeys(people))
 
 
 def _exported(session: Session, who: str) -> str:
@@ -205,18 +228,19 @@ def _turn_all(
 ) -> Turned:
     refuse_elsewhere(at)
     intents: list[tuple[Intent, str]] = []
-    with writing(at.engine) as session:
-        hold_study(session, at.id)
-        ids = list(dict.fromkeys(find_worker(session, at.endpoint, who, new=on) for who in workers))
-        for worker_id in ids:
-            about = worker_subject(worker_id, at.id if switch is EXCLUDE else None)
-            intent = turn(
-                session, at.study, at.endpoint, switch, about, on=on, request=request(session, worker_id)
-            )
-            if intent is not None:
-                intents.append((intent, external_worker_id(session, worker_id)))
-        if dry_run:
-            session.rollback()
+    people = _people(at, workers, new=on)
+    for some in in_turns(people, TOGETHER):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            for who in some:
+                worker_id = who if isinstance(who, int) else worker_row(session, at.endpoint, who).id
+                about = worker_subject(worker_id, at.id if switch is EXCLUDE else None)
+                wanted = request(session, worker_id)
+                intent = turn(session, at.study, at.endpoint, switch, about, on=on, request=wanted)
+                if intent is not None:
+                    intents.append((intent, external_worker_id(session, worker_id)))
+            if dry_run:
+                session.rollback()
     turned, failed = 0, []
     for intent, worker in () if dry_run else intents:
         try:
@@ -229,4 +253,4 @@ def _turn_all(
             f"{turned} of {len(intents)} done: {failed[0]}",
             "Run the command again to try the rest.",
         )
-    return Turned(len(intents), len(ids) - len(intents))
+    return Turned(len(intents), len(people) - len(intents))

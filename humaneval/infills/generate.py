@@ -1,4 +1,4 @@
-"""Fills blanks: finds generators by entry point without importing them, and runs them in small commits."""
+"""Fills blanks: runs a generator in small commits, so that it can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import EntryPoint, entry_points
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -19,7 +18,6 @@ from humaneval.domain import (
     Blank,
     ChecksStories,
     Generator,
-    GeneratorRequest,
     Infill,
     InfillStatus,
     Provenance,
@@ -28,7 +26,7 @@ from humaneval.domain import (
     refuse_name,
     verdict_on,
 )
-from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import reading, writing
@@ -40,7 +38,6 @@ from humaneval.store.tables import (
 )
 from humaneval.text import normalise, refused_characters
 
-GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
 """The fewest infills between two commits."""
 QUICK, MOST_TOGETHER = 0.2, 2_000
@@ -48,51 +45,6 @@ QUICK, MOST_TOGETHER = 0.2, 2_000
 
 REGISTERING = 0x68756D65
 """Number of the PostgreSQL advisory lock under which a run registers its generator."""
-
-
-class Kind(NamedTuple):
-    """A registered kind of generator. None of its code is imported."""
-
-    name: str
-    target: str
-    distribution: str
-
-
-def kinds() -> list[Kind]:
-    """Every registered kind, by name."""
-    return sorted(
-        Kind(point.name, point.value, point.dist.name if point.dist else "")
-        for point in entry_points(group=GROUP)
-    )
-
-
-def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """The generators that `request` describes: nearly always one. Raises UsageError for a name that none can
-    have."""
-    if request.name:
-        refuse_name(request.name)
-    point = _entry_point(request.kind)
-    try:
-        builder: Callable[[GeneratorRequest], Sequence[Generator]] = point.load()
-        made = builder(request)
-    except ModuleNotFoundError as error:
-        ours = point.module.partition(".")[0] == "generators"
-        package = "'humaneval-toolkit[models]'" if ours else (error.name or "").partition(".")[0]
-        raise PrerequisiteError(
-            f"generator {request.kind!r} needs the package {error.name}", f"pip install {package}"
-        ) from None
-    for generator in made:
-        refuse_name(generator.name)
-    return made
-
-
-def _entry_point(kind: str) -> EntryPoint:
-    found = list(entry_points(group=GROUP, name=kind))
-    if not found:
-        raise UsageError(
-            f"there is no generator kind {kind!r}", f"Kinds: {', '.join(k.name for k in kinds())}."
-        )
-    return found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +263,17 @@ def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
         yield batch
         raise
     yield batch
+
+
+def taken_names(engine: Engine, generators: Iterable[Generator]) -> list[str]:
+    """The names of those generators under which another configuration has infills."""
+    with reading(engine) as session:
+        there = dict(session.execute(select(GeneratorRow.name, GeneratorRow.configuration_hash)).all())
+    return [
+        one.name
+        for one in generators
+        if there.get(one.name, wanted := configuration_hash(one.provenance)) != wanted
+    ]
 
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humaneval.domain import Blank, ChecksStories, Generator, GeneratorRequest, Infill, Provenance, Story
 from humaneval.errors import HumanEvalError, InputError, PrerequisiteError, UsageError
-from humaneval.infills.generate import COMMIT_EVERY, RunSummary, Written, build, in_order, open_run, store
+from humaneval.infills.generate import COMMIT_EVERY, RunSummary, Written, in_order, open_run, store
 from humaneval.infills.processing import Form
+from humaneval.kinds import build
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

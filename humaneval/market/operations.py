@@ -26,9 +26,10 @@ from humaneval.market.deadlines import let_time_pass, something_is_due, turning_
 from humaneval.market.protocol.paging import Bookmarks
 from humaneval.market.qualifications import holders, qualification_types
 from humaneval.market.tables.account import Account
-from humaneval.market.tables.database import Clock, Mode, Transaction, check_file, transaction
+from humaneval.market.tables.database import Clock, Mode, Transaction, check_files, transaction
 from humaneval.store.engine import BUSY_SECONDS
 from humaneval.store.types import now
+from humaneval.store.watched import WatchedFiles
 
 CATCH_UP_SECONDS = 1.0
 """How long one call applies deadlines that have passed."""
@@ -97,6 +98,7 @@ class Market:
 
     def __init__(self, engine: Engine, mode: Mode, clock: Clock = now) -> None:
         self._engine = engine
+        self._files = WatchedFiles(engine)
         self.mode = mode
         self._clock = clock
         # SQLite lets its writers poll for its lock, and favours none. Here they take turns.
@@ -167,7 +169,8 @@ class Market:
             raise NoConnectionError(f"the write lock was not free for {BUSY_SECONDS} s")
         try:
             with transaction(self._engine, self.mode, self._clock, writes=True) as work:
-                check_file(work.session)
+                check_files(self._files)
                 yield work
+            check_files(self._files)
         finally:
             self._turn.release()

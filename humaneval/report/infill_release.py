@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, Select, select
+from sqlalchemy.orm import Session
 
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import DesignError, InputError
 from humaneval.report.codebook import SENTENCES, Counts, codebook
-from humaneval.store.engine import reading
+from humaneval.store.engine import batches, reading
 from humaneval.store.published import to_the_second
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.study.stored import Study
@@ -27,13 +28,9 @@ INFILLS = ("story", "position", "sample", "generator", "text", "status", "detail
 PASSAGES = ("study", "story", "position", "generator", "role", "infill", "shown_hash")
 STORIES = ("storyid", "storytitle", *SENTENCES)
 
-
-@dataclass(frozen=True)
-class _Release:
-    infills: Sequence[Sequence[Any]]
-    passages: Sequence[Sequence[Any]]
-    runs: Sequence[dict[str, Any]]
-    stories: Sequence[Sequence[Any]]
+TOGETHER = 5_000
+"""So many lines are held at once."""
+A_PART = {"yield_per": TOGETHER}
 
 
 def write_release(
@@ -47,26 +44,36 @@ def write_release(
     Raises InputError if `folder` holds anything or cannot be written, DesignError if there is nothing to
     write."""
     _refuse_occupied(folder)
-    release = _collect(engine, study.id if study else None, stories)
-    counts = Counts(
-        len(release.infills),
-        len(release.passages),
-        len({line[3] for line in release.infills}),
-        len(release.stories),
-    )
-    if not (counts.infills or counts.passages):
-        raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
-    files = {
-        "infills.csv": csv_bytes(csv_text(INFILLS, release.infills), excel=excel),
-        "passages.csv": csv_bytes(
-            csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages), excel=excel
-        ),
-        "runs.json": (json.dumps(release.runs, ensure_ascii=False, indent=2) + "\n").encode(),
-        "codebook.md": codebook(counts, study.name if study else "", stories=stories).encode(),
-    }
-    if stories:
-        files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories), excel=excel)
-    _write(folder, files)
+    of = study.id if study else None
+    generators: set[str] = set()
+    names: set[str] = set()
+    runs: set[int] = set()
+    with _appearing(folder) as part, reading(engine) as session:
+
+        def infills() -> Iterator[Sequence[Any]]:
+            for line in session.execute(_infills(of, stories), execution_options=A_PART):
+                generators.add(line.generator)
+                runs.add(line.run)
+                yield tuple(line)
+
+        def passages() -> Iterator[Sequence[Any]]:
+            for line in session.execute(_passages(of), execution_options=A_PART):
+                names.add(line.generator)
+                yield (*line[:-1], *(line.sentences if stories else ()))
+
+        heading = (*PASSAGES, *(SENTENCES if stories else ()))
+        counts = Counts(
+            _write_table(part / "infills.csv", INFILLS, infills(), excel),
+            _write_table(part / "passages.csv", heading, passages(), excel),
+            len(generators),
+            _write_table(part / "stories.csv", STORIES, _told(session, of), excel) if stories else 0,
+        )
+        if not (counts.infills or counts.passages):
+            raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
+        told = json.dumps(_run_facts(session, runs, names), ensure_ascii=False, indent=2) + "\n"
+        (part / "runs.json").write_bytes(told.encode())
+        about = codebook(counts, study.name if study else "", stories=stories)
+        (part / "codebook.md").write_bytes(about.encode())
     return counts
 
 
@@ -78,48 +85,55 @@ def _refuse_occupied(folder: Path) -> None:
         )
 
 
-def _write(folder: Path, files: dict[str, bytes]) -> None:
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    """A folder to write to, which becomes `folder` at the end, or disappears."""
     part = folder.with_name(folder.name + ".part")
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        for name, content in files.items():
-            (part / name).write_bytes(content)
+        yield part
         part.replace(folder)
     except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise InputError(f"{folder}: {error.strerror or error}", "Nothing was written.") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
-def _collect(engine: Engine, study: int | None, stories: bool) -> _Release:
-    with reading(engine) as session:
-        infills = session.execute(_infills(study, stories)).all()
-        passages = session.execute(_passages(study)).all()
-        runs = session.execute(_runs()).all()
-        told = session.scalars(_stories(study)).all() if stories else []
-    shown = {line.run for line in infills}
-    names = {line.generator for line in passages}
-    return _Release(
-        [tuple(line) for line in infills],
-        [(*line[:-1], *(line.sentences if stories else ())) for line in passages],
-        [
-            {
-                "run": run.id,
-                "generator": name,
-                "kind": kind,
-                "checkpoint": run.checkpoint,
-                "seed": run.seed,
-                "settings": run.settings,
-                "batch": run.batch,
-                "versions": run.versions,
-                "hash": run.hash,
-                "started": to_the_second(run.created_at),
-            }
-            for name, kind, run in runs
-            if run.id in shown or (kind == "human" and name in names)
-        ],
-        [(story.key, story.title, *(getattr(story, name) for name in SENTENCES)) for story in told],
-    )
+def _write_table(path: Path, names: Sequence[str], lines: Iterable[Sequence[Any]], excel: bool) -> int:
+    """Write a table part by part: it may have millions of lines. Returns how many."""
+    written = 0
+    with path.open("wb") as file:
+        file.write(csv_bytes(csv_text(names, ()), excel=excel))
+        for some in batches(lines, TOGETHER):
+            file.write(csv_text(names, some).partition("\n")[2].encode())
+            written += len(some)
+    return written
+
+
+def _told(session: Session, study: int | None) -> Iterator[Sequence[Any]]:
+    for story in session.scalars(_stories(study), execution_options=A_PART):
+        yield (story.key, story.title, *(getattr(story, name) for name in SENTENCES))
+
+
+def _run_facts(session: Session, runs: Collection[int], names: Collection[str]) -> list[dict[str, Any]]:
+    """The runs that made the infills shown, and those of humans whose passages are shown."""
+    return [
+        {
+            "run": run.id,
+            "generator": name,
+            "kind": kind,
+            "checkpoint": run.checkpoint,
+            "seed": run.seed,
+            "settings": run.settings,
+            "batch": run.batch,
+            "versions": run.versions,
+            "hash": run.hash,
+            "started": to_the_second(run.created_at),
+        }
+        for name, kind, run in session.execute(_runs())
+        if run.id in runs or (kind == "human" and name in names)
+    ]
 
 
 def _infills(study: int | None, stories: bool) -> Select[*tuple[Any, ...]]:

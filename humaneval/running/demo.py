@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
-import time
-import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,16 +13,17 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from humaneval.crowd.addresses import preview_urls
-from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import Role
 from humaneval.errors import DesignError, InputError, PrerequisiteError, UsageError
-from humaneval.market import MarketServer, Mode, open_market
 from humaneval.report.from_study import study_report
 from humaneval.report.page import render_report
 from humaneval.resources import bundled
+from humaneval.running.browser import open_pages
+from humaneval.running.servers import forms_up, market_up
+from humaneval.running.watch import Ending, watch
 from humaneval.scoring.scores import ScoreTable
 from humaneval.settings import Settings, config_text
 from humaneval.simulated import Skills
@@ -35,7 +33,6 @@ from humaneval.store.queries import response_lines
 from humaneval.study.scores import collected
 from humaneval.study.stored import get_study, open_study
 from humaneval.text import command
-from humaneval.web.app import create_app, running
 
 RunVerb = Callable[..., None]
 """Runs a verb of the command line, given its words one by one, and shows what it prints."""
@@ -122,11 +119,12 @@ def _prepare(folder: Path) -> None:
 def _servers(folder: Path, run_verb: RunVerb, say: Say) -> Iterator[_Demo]:
     """The marketplace and the form server on free ports, in an environment in which every verb finds them."""
     database = folder.resolve() / "humaneval.db"
-    engine, market_engine = open_engine(f"sqlite:///{database}"), open_market(folder / "market.db")
+    engine = open_engine(f"sqlite:///{database}")
     open_current(engine)
-    with MarketServer(market_engine, mode=Mode.LOCAL) as market:
+    with market_up(folder / "market.db") as market:
         settings = Settings(database=f"sqlite:///{database}", market_url=market.url)
-        with running(create_app(settings, engine)) as port:
+        demo = _Demo(folder, settings, engine, run_verb, say)
+        with forms_up(settings, engine, lambda endpoint, name: _at(demo, name)) as port:
             (folder / "humaneval.toml").write_text(
                 f'database = "humaneval.db"\n\n{config_text()}', encoding="utf-8"
             )
@@ -137,9 +135,12 @@ def _servers(folder: Path, run_verb: RunVerb, say: Say) -> Iterator[_Demo]:
                 HUMANEVAL_MARKET_URL=market.url,
                 HUMANEVAL_PUBLIC_URL=f"http://localhost:{port}",
             ):
-                yield _Demo(folder, settings, engine, run_verb, say)
+                yield demo
     engine.dispose()
-    market_engine.dispose()
+
+
+def _at(demo: _Demo, study: str) -> StudyAtPlatform:
+    return open_study_at(demo.engine, study, MTurk(endpoint("local", demo.settings)))
 
 
 @contextmanager
@@ -197,16 +198,14 @@ def _simulate(demo: _Demo, models: bool) -> None:
 
 def _wait_for_me(demo: _Demo) -> None:
     """Open the worker site, wait until something was submitted, and say how each guess went."""
-    at = open_study_at(demo.engine, STUDY, MTurk(endpoint("local", demo.settings)))
+    at = _at(demo, STUDY)
     url = preview_urls(at.study, at.platform.endpoint)[0]
     demo.say(
         f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer and submit. Press Ctrl-C to stop"
         " waiting."
     )
-    if _has_screen():
-        webbrowser.open(url)
-    while not collect_work(at).submissions:
-        time.sleep(1)
+    open_pages(url)
+    watch(at, Ending(), until=lambda line: line.submitted > 0)
     demo.say("\nThank you! This is how it went:")
     with reading(demo.engine) as session:
         for line in response_lines(session, get_study(session, STUDY)):
@@ -240,13 +239,6 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
     path = demo.folder / "report.html"
     path.write_text(render_report(report), encoding="utf-8", newline="\n")
     return path
-
-
-def _has_screen() -> bool:
-    """Whether a browser can be shown. Without a screen, `webbrowser` would take over the terminal."""
-    return sys.platform in ("darwin", "win32") or any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    )
 
 
 def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:

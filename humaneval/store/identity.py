@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -14,15 +11,11 @@ from sqlalchemy.orm import Session
 from humaneval.errors import StoreError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import MetaRow
+from humaneval.store.watched import WatchedFiles
 
 DATABASE_ID = "database id"
 """Where a database keeps an id that no other one has; copies have it, too."""
 _ID = select(MetaRow.value).where(MetaRow.key == bindparam("key"))
-
-
-class _File(NamedTuple):
-    device: int
-    inode: int
 
 
 class Identity:
@@ -30,12 +23,9 @@ class Identity:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._path: Path | None = None
-        if engine.dialect.name == "sqlite" and engine.url.database:
-            self._path = Path(engine.url.database).absolute()
         self._name = engine.url.render_as_string(hide_password=True)
         self._id = _made_id(engine)
-        self._file = self._found()
+        self._files = WatchedFiles(engine)
 
     def check(self) -> None:
         """Raise StoreError if the database is another one than at the start."""
@@ -44,23 +34,14 @@ class Identity:
             self.check_id(session)
 
     def check_file(self) -> None:
-        """Raise StoreError if the file is another one than at the start. A server's database has no file."""
-        if self._found() != self._file:
+        """Raise StoreError if somebody else changed its files. A server's database has none."""
+        if not self._files.are_the_same():
             raise self._other()
 
     def check_id(self, connection: Connection | Session) -> None:
         """Raise StoreError if `connection` leads to another database."""
         if connection.scalar(_ID, {"key": DATABASE_ID}) != self._id:
             raise self._other()
-
-    def _found(self) -> _File | None:
-        if self._path is None:
-            return None
-        try:
-            there = os.stat(self._path)
-        except OSError:
-            return _File(0, 0)
-        return _File(there.st_dev, there.st_ino)
 
     def _other(self) -> StoreError:
         return StoreError(

@@ -174,7 +174,8 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     except (sqlite3.Error, OSError) as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-        raise StoreError(f"{source} cannot be copied to {target}: {error}", "No copy was made.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"{source} cannot be copied to {target}: {reason}", "No copy was made.") from error
     return target
 
 

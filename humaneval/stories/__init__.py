@@ -2,8 +2,18 @@
 
 This module is the door."""
 
+from humaneval.stories.fields import count_trouble
 from humaneval.stories.headings import parse_mapping
-from humaneval.stories.reading import bundled_stories, read_stories
-from humaneval.stories.result import Problem, Reading
+from humaneval.stories.reading import bundled_stories, checked, read_stories
+from humaneval.stories.result import Problem, Reading, Record
 
-__all__ = ["Problem", "Reading", "bundled_stories", "parse_mapping", "read_stories"]
+__all__ = [
+    "Problem",
+    "Reading",
+    "Record",
+    "bundled_stories",
+    "checked",
+    "count_trouble",
+    "parse_mapping",
+    "read_stories",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from humaneval.domain import SENTENCES, Story
 from humaneval.encodings import Decoded, decode
@@ -40,7 +41,7 @@ def read_stories(
     doubtful: list[Problem] = []
     first_at: dict[str, tuple[int, Story]] = {}  # by id, or by the text if there are no ids
     for record in found.records:
-        story, reason = _checked(record, split, source)
+        story, reason = checked(record, split=split, source=source)
         key = "" if story is None else as_read(story.sentences) if record.id is None else story.id
         if story is not None and key in first_at:
             reason = _duplicate(story, record, *first_at[key])
@@ -98,8 +99,15 @@ def _records(text: str, name: str, mapping: Mapping[str, str] | None) -> Records
     return read_text(text, name)
 
 
-def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str]:
-    """The story of a record, or None and every reason why it cannot be used."""
+class Checked(NamedTuple):
+    """The story of a record, or every reason why it cannot be used."""
+
+    story: Story | None
+    reason: str
+
+
+def checked(record: Record, *, split: str = "", source: str = "") -> Checked:
+    """The story of a record, if it can be shown as it is. `split` and `source` override what it says."""
     reasons = [record.trouble] if record.trouble else []
     sentences: list[str] = []
     for position, sentence in enumerate(record.sentences, start=1):
@@ -113,7 +121,7 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
     if record.id is not None and not story_id and not record.trouble:
         reasons.append("the id is empty")
     if reasons:
-        return None, "; ".join(reasons)
+        return Checked(None, "; ".join(reasons))
     if len(sentences) != SENTENCES:
         raise AssertionError("a record without trouble has five sentences")
     first, second, third, fourth, fifth = sentences
@@ -124,7 +132,7 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
         source=source or normalise(record.source),
         split=split or normalise(record.split),
     )
-    return story, ""
+    return Checked(story, "")
 
 
 def _sentence(text: str, what: str, reasons: list[str], *, may_be_empty: bool = False) -> str:

@@ -83,18 +83,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
     Raises DesignError, with a count for each generator, if infills have a status that is neither `ok` nor
     allowed by the study.
     """
-    if not re.fullmatch(r"\w([\w .-]*\w)?", name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a study",
-            "Use letters, digits, hyphens and dots: files are named after it.",
-        )
-    for generator in study.design.generators:
-        refuse_name(generator)
-    if name in study.participants.exclude_studies:
-        raise UsageError(
-            f"study {name!r} names itself in participants.exclude_studies",
-            "List earlier studies only; design.rows_per_annotator limits how often a person takes part.",
-        )
+    refuse_names(name, study)
     with reading(engine) as session:
         _refuse_unknown_studies(session, name, study)
         existing = _existing(session, name, study)
@@ -126,6 +115,30 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
     with reading(engine) as session:
         made = _summary(session, session.get_one(StudyRow, row.id), left_out if made_now else None)
         return replace(made, doubts=tuple(doubts_of_texts(session, row.id, study)))
+
+
+def refuse_names(name: str, study: StudyFile) -> None:
+    """Raise UsageError for what cannot be the name of a study, or of a generator."""
+    if not re.fullmatch(r"\w([\w .-]*\w)?", name):
+        raise UsageError(
+            f"{name!r} cannot be the name of a study",
+            "Use letters, digits, hyphens and dots: files are named after it.",
+        )
+    for generator in study.design.generators:
+        refuse_name(generator)
+    if name in study.participants.exclude_studies:
+        raise UsageError(
+            f"study {name!r} names itself in participants.exclude_studies",
+            "List earlier studies only; design.rows_per_annotator limits how often a person takes part.",
+        )
+
+
+def refuse_study(engine: Engine, name: str, study: StudyFile) -> None:
+    """Raise UsageError if the study is refused whatever is stored later."""
+    refuse_names(name, study)
+    with reading(engine) as session:
+        _refuse_unknown_studies(session, name, study)
+        _existing(session, name, study)
 
 
 def _existing(session: Session, name: str, study: StudyFile) -> StudyRow | None:

@@ -157,13 +157,13 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
     """Raise DesignError if the texts of two systems were processed differently: annotators could tell them
     apart by their form.
 
-    Replayed infills are left as they were imported.
+    Infills from elsewhere, replayed or from a table, are left as they were imported.
     """
     query = (
         select(GeneratorRow.name, RunRow.settings)
         .join(RunRow, RunRow.generator_id == GeneratorRow.id)
         .where(GeneratorRow.name.in_(study.design.generators))
-        .where(GeneratorRow.kind.not_in(("control", "human", "replay")))
+        .where(GeneratorRow.kind.not_in(("control", "human", "replay", "table")))
         .order_by(GeneratorRow.name)
     )
     found = {

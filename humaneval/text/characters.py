@@ -15,6 +15,8 @@ _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
+_COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 _NOT_READ = re.compile("[^a-z0-9]+")
 
 # The characters that the bytes 0x80–0xBF become if UTF-8 is read as Windows-1252 (or Latin-1).
@@ -56,6 +58,16 @@ def refused_characters(text: str) -> str:
     if text.isprintable():  # never true for a control character, a surrogate or U+FFFE
         return ""
     return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _REFUSED.findall(text)))
+
+
+def printable(text: str) -> str:
+    """`text` with visible codes for what would command a terminal: control characters, except tab and line
+    ends, and marks that turn the direction of writing. JSON strings may contain these codes.
+
+    >>> print(printable("Ann\x1b[2J\x9b\u202e"))
+    Ann\\u001b[2J\\u009b\\u202e
+    """
+    return text if text.isprintable() else _COMMANDING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def unshowable(text: str) -> str:

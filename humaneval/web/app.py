@@ -17,15 +17,17 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import stored_secret
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PrerequisiteError
 from humaneval.serving import SECONDS_TO_FINISH, Servers, until_told
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
-from humaneval.web import hit_forms, link_forms, security
+from humaneval.web import hit_forms, link_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
+from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS = 16
@@ -40,12 +42,15 @@ def create_app(
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0,
     *,
     host: str = "",
+    requester_token: str = "",
+    requester_at: Callable[[str, str], StudyAtPlatform] | None = None,
 ) -> Flask:
     """The application, for a database of the current revision.
 
     `host` is the address that it listens on, if that is not the settings' own. `answered` is called with
     endpoint and study as soon as a worker's answers are stored. It must be quick. `in_hand` asks the platform
-    how many workers have a HIT in hand, by endpoint, study and its id there.
+    how many workers have a HIT in hand, by endpoint, study and its id there. The requester's pages are only
+    there with a `requester_token`. They ask the platform if `requester_at` opens a study there.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -58,19 +63,24 @@ def create_app(
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")
-    app.extensions["humaneval"] = Context(settings, engine, signer, identity, writer, answered, in_hand)
+    unanswered = Unanswered(settings.open_forms_per_address)
+    app.extensions["humaneval"] = Context(
+        settings, engine, signer, identity, writer, unanswered, answered, in_hand
+    )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
+    requester.install(app, requester_token, requester_at)
     security.install(app)
     return app
 
 
 def _begun(identity: Identity, connection: Connection, study_id: int) -> None:
     """Before anything is written: the right database, and nobody else who writes about the study."""
+    identity.check_file()
     identity.check_id(connection)
     hold_study_at(connection, study_id)
 
@@ -103,9 +113,12 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
 
 
 def _rank(method: str, path: str) -> int:
-    """Files need no database. And who sends answers must not wait behind a crowd that opens forms."""
+    """Files need no database. And who sends answers must not wait behind a crowd that opens forms; nobody
+    must wait behind a researcher who looks on."""
     if path.startswith("/assets/"):
         return 0
+    if path.startswith("/requester/"):
+        return 3
     return 1 if method == "POST" or path.endswith("/sent") else 2
 
 

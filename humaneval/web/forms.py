@@ -24,6 +24,7 @@ from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
 from humaneval.store.types import now
 from humaneval.text import refused_characters
+from humaneval.web.unanswered import Unanswered
 
 
 class Context(NamedTuple):
@@ -34,6 +35,7 @@ class Context(NamedTuple):
     signer: URLSafeSerializer
     identity: Identity
     writer: Writer
+    unanswered: Unanswered
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0

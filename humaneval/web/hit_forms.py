@@ -16,11 +16,13 @@ from humaneval.crowd.claims import Opened, Outcome, Visit
 from humaneval.crowd.form_of_row import form_shown, tests_at
 from humaneval.crowd.form_page import Delivery, render_handover
 from humaneval.crowd.found_hit import FoundHit
+from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.signatures import SIGNATURE, is_signed
+from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
 from humaneval.crowd.work import Work
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
+from humaneval.store.engine import connected
 from humaneval.store.heartbeat import beat
 from humaneval.store.types import now
 from humaneval.web import messages
@@ -223,9 +225,17 @@ def _opened(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Ope
     confirmed = is_signed(hit.secret, assignment, worker, external_hit, ids[SIGNATURE])
     if hit.secret and not confirmed:
         return None
-    visit = Visit(assignment, worker, now(), external_hit, move, by_program(), confirmed)
+    visit = Visit(assignment, worker, now(), external_hit, move, by_program(), confirmed, returned=None)
     found = opened(hit, visit)
-    if found.outcome is Outcome.BEYOND:
+    if found.outcome is Outcome.BEYOND and confirmed:
+        with connected(context().engine) as connection:
+            held = held_assignments(connection, hit, MOST_ASKED)
+        asked = [assignment, *(each for each in held if each != assignment)]
+        returned = returned_of(_endpoint(hit).api_url, hit.secret, external_hit, asked)
+        if assignment in returned:  # the address was kept
+            return None
+        found = opened(hit, visit._replace(returned=returned))
+    elif found.outcome is Outcome.BEYOND:
         in_hand = context().in_hand(hit.endpoint, hit.study_name, hit.external_id or "")
         if in_hand:
             found = opened(hit, visit._replace(in_hand=in_hand))

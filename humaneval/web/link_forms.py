@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, g, redirect, request
+from flask import Blueprint, Response, current_app, g, redirect, request
 from itsdangerous import BadSignature
 from werkzeug.datastructures import MultiDict
 
-from humaneval.crowd.claims import Opened, Outcome, Visit, has_begun
+from humaneval.crowd.claims import GRACE, Opened, Outcome, Visit, has_begun
 from humaneval.crowd.form_of_row import channel_of, form_shown, shown_settings
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
@@ -88,7 +88,24 @@ def begin(key: str) -> Response:
     visitor = _visitor(hit, _given(hit, request.form))
     if visitor is None:
         return _no_panel_id(hit.settings)
-    found = opened(hit, Visit(visitor.assignment, visitor.worker, now(), program=by_program()))
+    address, forms = request.remote_addr or "", context().unanswered
+    counted = hit.audience != "personal" and not (hit.simulated and by_program())
+    if counted and forms.is_crowded(address) and not has_begun(context().engine, key, visitor.worker):
+        current_app.logger.warning(
+            "%s forms are open at one address. If a proxy stands before this server, set trusted_proxies;"
+            " otherwise open_forms_per_address may be raised.",
+            forms.most,
+        )
+        return message("crowded_heading", "crowded_link", status=429, forms=forms.most)
+    visit = Visit(visitor.assignment, visitor.worker, now(), program=by_program())
+    found = opened(hit, visit)
+    if counted and found.outcome is Outcome.FULL:
+        giving_way = forms.that_give_way(address)
+        found = opened(hit, visit._replace(giving_way=giving_way)) if giving_way else found
+    if counted and found.outcome is Outcome.FORM:
+        terms = hit.settings.hit
+        seconds, expected = 60 * terms.assignment_minutes + GRACE.seconds, 60 * terms.expected_minutes
+        forms.begun(address, found.assignment_id, seconds=seconds, expected=expected)
     refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
@@ -110,6 +127,7 @@ def show(key: str, token: str) -> Response:
         return refusal
     if found.outcome is Outcome.ANSWERED:
         return page("done.html")
+    context().unanswered.shown(found.assignment_id)
     work = work_with(found.assignment_id)
     form = form_shown(context().engine, work.hit, work.row_id)
     return form_page(form, _delivery(key, token, channel_of(work.hit)))
@@ -129,6 +147,7 @@ def answer(key: str, token: str) -> Response:
         if gaps is not None:
             return form_page(gaps, _delivery(key, token, channel_of(work.hit)), status=422)
         kept(work, fields)
+        context().unanswered.answered(work.id)
     return _see(hit.settings.link.completion_url or f"{root()}take/{key}/{token}")
 
 

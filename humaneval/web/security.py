@@ -14,10 +14,25 @@ _ALWAYS = {
 }
 
 
+def refuse_forms() -> None:
+    """For the current response: nothing on its page can be sent anywhere."""
+    g.form_action = "'none'"
+
+
+def allow_plots() -> None:
+    """For the current response: an SVG on its page may have the attributes that colour it."""
+    g.connect = g.get("connect", "") + "style-src-attr 'unsafe-inline'; "
+
+
 def allow_frames(sites: Sequence[str], submit_origins: Sequence[str]) -> None:
     """For the current response: which sites may frame it, and where else than to us its form may go."""
     g.frame_ancestors = " ".join(sites) or "'none'"
     g.form_action = " ".join(("'self'", *submit_origins))
+
+
+def allow_fetches() -> None:
+    """For the current response: its page's script may ask us for more."""
+    g.connect = "connect-src 'self'; "
 
 
 def install(app: Flask) -> None:
@@ -28,7 +43,7 @@ def install(app: Flask) -> None:
         ancestors, action = g.get("frame_ancestors", "'none'"), g.get("form_action", "'self'")
         response.headers["Content-Security-Policy"] = (
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
-            f"form-action {action}; frame-ancestors {ancestors}"
+            f"{g.get('connect', '')}form-action {action}; frame-ancestors {ancestors}"
         )
         for name, value in _ALWAYS.items():
             response.headers.setdefault(name, value)

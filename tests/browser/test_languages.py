@@ -18,7 +18,8 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.resources import words_in
 from humaneval.study.create import create_study
 from humaneval.study.file import read_study_file

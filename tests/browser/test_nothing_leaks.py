@@ -22,7 +22,8 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.settings import Settings
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.stories import add_stories

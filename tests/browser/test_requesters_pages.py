@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
 from humaneval.market import MarketServer, Mode, open_market
 from tests.integration.market.conftest import EXTERNAL, HIT
@@ -151,10 +150,10 @@ def question(body: str) -> str:
     )
 
 
-@pytest.fixture
-def market(tmp_path: Path) -> Iterator[MarketServer]:
-    """A marketplace of its own."""
-    engine = open_market(tmp_path / "market.db")
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MarketServer]:
+    """One marketplace for all pages: each has a HIT of its own."""
+    engine = open_market(tmp_path_factory.mktemp("requesters") / "market.db")
     with MarketServer(engine, mode=Mode.LOCAL) as server:
         yield server
     engine.dispose()
@@ -166,9 +165,28 @@ def mturk(market: MarketServer, client_of: Callable[..., Any]) -> Any:
     return client_of(market.url)
 
 
+@pytest.fixture(scope="module")
+def signed_in(_one_chromium: Browser, market: MarketServer) -> StorageState:
+    """What a browser keeps of a worker who signed in."""
+    with _one_chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{market.url}/hits")
+        sign_in(page)
+        page.locator(".who .name").wait_for()
+        return context.storage_state()
+
+
 @pytest.fixture
-def context(chromium: Any) -> Iterator[BrowserContext]:
-    """A profile in which nothing but this machine can be reached."""
+def context(chromium: Browser, signed_in: StorageState) -> Iterator[BrowserContext]:
+    """A profile in which Ada is signed in."""
+    with chromium.new_context(storage_state=signed_in) as context:
+        context.set_default_timeout(10_000)
+        yield context
+
+
+@pytest.fixture
+def stranger(chromium: Browser) -> Iterator[BrowserContext]:
+    """A profile in which nobody is signed in."""
     with chromium.new_context() as context:
         context.set_default_timeout(10_000)
         yield context
@@ -178,21 +196,27 @@ def take(context: BrowserContext, mturk: Any, market: MarketServer, asked: str, 
     """A HIT with this question, accepted."""
     hit = mturk.create_hit(**{**HIT, "Question": asked, **values})["HIT"]
     page = context.new_page()
-    accept(page, f"{market.url}/hits/{hit['HITId']}")
+    page.goto(f"{market.url}/hits/{hit['HITId']}")
+    page.get_by_role("button", name="Accept").click()
     return page
+
+
+def sign_in(page: Page) -> None:
+    """Enter a name and send it."""
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_role("button", name="Sign in").click()
 
 
 def accept(page: Page, address: str) -> None:
     """Sign in at the address of a HIT and accept it."""
     page.goto(address)
-    page.get_by_label("Name").fill("Ada")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page)
     page.get_by_role("button", name="Accept").click()
 
 
 def answers(page: Page, mturk: Any) -> list[tuple[str, str]]:
     """What the marketplace has, as soon as it has something."""
-    (hit,) = mturk.list_hits()["HITs"]
+    hit = mturk.list_hits()["HITs"][0]  # the newest
     for _ in range(100):
         found = mturk.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
         if found:
@@ -288,10 +312,10 @@ def test_X52_the_page_around_the_frame_knows_whatever_way_the_answers_went(
 
 @pytest.mark.parametrize("habit", ["an absolute address", "form.submit() to Amazon", "location.href"])
 def test_X45_so_they_do_if_the_worker_knows_this_machine_by_another_name(
-    context: BrowserContext, mturk: Any, market: MarketServer, habit: str
+    stranger: BrowserContext, mturk: Any, market: MarketServer, habit: str
 ) -> None:
     hit = mturk.create_hit(**{**HIT, "Question": question(HABITS[habit])})["HIT"]
-    page = context.new_page()
+    page = stranger.new_page()
     accept(page, f"http://localhost:{market.port}/hits/{hit['HITId']}")
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
     assert answers(page, mturk) == [("choice", "3")]
@@ -334,11 +358,11 @@ const site = new URLSearchParams(location.search).get("turkSubmitTo") ?? "";
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_X44_a_page_has_storage_and_cookies_of_its_own_and_none_of_the_worker_sites(
-    context: BrowserContext, mturk: Any, market: MarketServer, name: str
+    stranger: BrowserContext, mturk: Any, market: MarketServer, name: str
 ) -> None:
     hit = mturk.create_hit(**{**HIT, "Question": question(STORING)})["HIT"]
     site = f"http://{name}:{market.port}"
-    page = context.new_page()
+    page = stranger.new_page()
     accept(page, f"{site}/hits/{hit['HITId']}")
     frame = page.frame_locator("iframe")
     expect(frame.locator("#stored")).to_have_text("2,2,true")  # the preview was the first

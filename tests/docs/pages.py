@@ -7,6 +7,7 @@ import csv
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 from humaneval.stories import bundled_stories
 from tests.conftest import ROOT
 
-FENCE = re.compile(r"^```(sh background|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(sh background|sh stopped|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def story_file(path: Path, split: str) -> Path:
@@ -42,6 +43,7 @@ def story_file(path: Path, split: str) -> Path:
 def run_page(page: Path, folder: Path, **sizes: str) -> str:
     """Run every block of `page` in turn in `folder`. Returns what the last block printed.
 
+    A block `sh stopped` comes after Ctrl-C in the terminals of the blocks `sh background` before it.
     What a block exports, the following blocks see. `sizes` replaces the values that the page exports, so that
     a test takes minutes. A block that fails, fails the test with its words.
     """
@@ -60,16 +62,25 @@ def run_page(page: Path, folder: Path, **sizes: str) -> str:
         assert found == 1, f"the page does not export {name} once"
     printed = ""
     servers: list[subprocess.Popen[bytes]] = []
-    ports = iter((market, forms))
     try:
         for kind, block in FENCE.findall(text):
             if kind == "python":
                 name = block.partition("\n")[0].removeprefix("# ")
                 (folder / name).write_text(block, encoding="utf-8")
             elif kind == "sh background":
-                servers.append(_start(block, folder, environment))
-                await_port(next(ports))
+                said = folder.with_name(f"{folder.name}-server-{len(servers)}")
+                servers.append(_start(block, folder, environment, said))
+                if " market " in block:
+                    await_port(market)
+                elif " up " in block:
+                    _await_words("For annotators:", said)
+                else:
+                    await_port(forms)
             else:
+                if kind == "sh stopped":
+                    for server in servers:
+                        server.send_signal(signal.SIGINT)
+                        assert server.wait(timeout=60) == 0
                 printed = _run(block, folder, environment)
     finally:
         for server in servers:
@@ -79,14 +90,24 @@ def run_page(page: Path, folder: Path, **sizes: str) -> str:
     return printed
 
 
-def _start(block: str, folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        ["bash", "-c", f"exec {block}"], cwd=folder, env=environment, stdout=subprocess.DEVNULL
-    )
+def _start(block: str, folder: Path, environment: Mapping[str, str], said: Path) -> subprocess.Popen[bytes]:
+    """Start a server of what the page exports so far; what it prints goes into a file."""
+    with said.open("wb") as out:
+        return subprocess.Popen(
+            ["bash", "-c", f". {_exported(folder)} 2>/dev/null || true\nexec {block}"],
+            cwd=folder,
+            env=environment,
+            stdout=out,
+        )
+
+
+def _exported(folder: Path) -> str:
+    """The file, quoted for a shell, with what blocks have exported."""
+    return shlex.quote(str(folder.with_name(f"{folder.name}-exported")))
 
 
 def _run(block: str, folder: Path, environment: Mapping[str, str]) -> str:
-    exported = shlex.quote(str(folder.with_name(f"{folder.name}-exported")))
+    exported = _exported(folder)
     script = f"set -euo pipefail\n. {exported} 2>/dev/null || true\n{block}\nexport -p >{exported}"
     done = subprocess.run(
         ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -99,6 +120,14 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _await_words(words: str, said: Path) -> None:
+    for _ in range(600):
+        if words in said.read_text(encoding="utf-8"):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"nothing says {words!r}: {said.read_text(encoding='utf-8')}")
 
 
 def await_port(port: int) -> None:

@@ -33,6 +33,7 @@ from tests.docs.pages import await_port, free_port
 DATABASE, STUDY = "my data.db", "my study"
 LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "config", "--help"}
 """Verbs that only show something. They must succeed, and need not move anything on."""
+UP = "a program that serves until it is stopped: tests/integration/test_up.py"
 NOT_WALKED = {
     "generators/causal/writer.py: train x --out FOLDER": "trains a model",
     "generators/checkpoints/card.py: train KIND --out FOLDER": "trains a model",
@@ -46,7 +47,13 @@ NOT_WALKED = {
     "humaneval/cli/score.py: responses import x --out responses.csv": "other people's files, which vary",
     "humaneval/cli/status.py: publish x --to link --places NUMBER": "answers that come late, by link",
     "humaneval/cli/stories.py: stories show ID": "a story file whose sentences are doubtful",
+    "humaneval/cli/study/from_table.py: study create x --from x --yes": (
+        "no terminal: tests/integration/test_from_table.py"
+    ),
     "humaneval/cli/study/create.py: study plan x": "only after a fault of our own",
+    "humaneval/cli/up.py: report x --out report.html": UP,
+    "humaneval/cli/up.py: review x --approve": UP,
+    "humaneval/cli/up.py: up x": UP,
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
     ),
@@ -54,7 +61,10 @@ NOT_WALKED = {
         "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
     ),
     "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version",
+    "humaneval/running/addresses.py: up x --market-port NUMBER": UP,
+    "humaneval/running/addresses.py: up x --port NUMBER": UP,
     "humaneval/running/demo.py: demo --quick": "a whole demo: tests/integration/running",
+    "humaneval/running/up.py: extend x --days 7": UP,
     "humaneval/settings.py: init": "a person corrects the file, or moves it away first",
     "humaneval/store/engine.py: config show": "a database that cannot be used: it names another one",
     "humaneval/store/migrate.py: db upgrade": "an older database: tests/integration/test_migrations.py",
@@ -63,6 +73,9 @@ NOT_WALKED = {
     ),
     "humaneval/study/file_errors.py: init": "a person compares the file with a new one",
     "humaneval/study/create.py: worker exclude x WORKER": "tests/integration/crowd/test_participation.py",
+    "humaneval/study/from_table.py: generators forget x": (
+        "two tables with one system: tests/integration/test_from_table.py"
+    ),
     "humaneval/study/usable_infills.py: generate --generator KIND --as NAME": "walked with a name filled in",
     "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT": (
         "a person writes the words: tests/unit/test_page_words.py"

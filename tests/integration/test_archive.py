@@ -7,19 +7,23 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.cli.main import main
 from humaneval.report import archive_check
 from humaneval.report.archive import DIGITS, MANIFEST, document, sha256, zipped
-from humaneval.store.engine import reading
+from humaneval.store.engine import open_engine, reading
 from humaneval.store.tables import StoryRow, WorkerIdentityRow
 from tests.answered import answer
 from tests.commands import Command, program
@@ -34,10 +38,39 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("humaneval.scoring.analysis.models.REPLICATES", 200)
 
 
+@dataclass(frozen=True)
+class Made:
+    """An answered study and its archive."""
+
+    database: Path
+    archive: Path
+
+
+@pytest.fixture(scope="module")
+def made(
+    sqlite_template: Path, study_factory: Callable[..., object], tmp_path_factory: pytest.TempPathFactory
+) -> Made:
+    folder = tmp_path_factory.mktemp("archived")
+    made = Made(folder / "humaneval.db", folder / "a.zip")
+    shutil.copy(sqlite_template, made.database)
+    address = f"sqlite:///{made.database}"
+    engine = open_engine(address)
+    study_factory(engine, "study")
+    answer(engine)
+    engine.dispose()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()):
+        patch.setattr("humaneval.scoring.analysis.models.REPLICATES", 200)
+        with pytest.raises(SystemExit, match="0"):
+            main(["--database", address, "archive", "study", "--out", str(made.archive)])
+    return made
+
+
 @pytest.fixture
-def archived(sqlite_engine: Engine, study: str, command: Command) -> Path:
-    answer(sqlite_engine)
-    assert command("archive", study, "--out", "a.zip").code == 0
+def archived(made: Made, sqlite_engine: Engine, study: str, tmp_path: Path) -> Path:
+    """The archive, in a folder of its own beside the database that it was made from."""
+    sqlite_engine.dispose()
+    shutil.copy(made.database, tmp_path / "humaneval.db")
+    shutil.copy(made.archive, "a.zip")
     return Path("a.zip")
 
 

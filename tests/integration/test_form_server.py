@@ -16,20 +16,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import pytest
+from flask import Flask
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import OperationalError
 
+import humaneval.serving as serving_limits
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import StoreError
+from humaneval.serving import Servers
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, store_errors, writing
 from humaneval.store.identity import DATABASE_ID, Identity
+from humaneval.store.migrate import backup
 from humaneval.store.tables import AnswerRow, HitRow, MetaRow
 from humaneval.web.app import MAX_FORM_BYTES, create_app, running
 from tests.fixtures import signed
@@ -118,6 +123,24 @@ def test_with_few_files_a_server_takes_fewer_connections_and_stays_idle(
         assert "Too many open files" not in server.log.read_text()
 
 
+def test_connections_without_a_request_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_limits, "MOST_CONNECTIONS", 40)
+    monkeypatch.setattr(serving_limits, "SECONDS_TO_ASK", 0.5)
+    servers, app = Servers(), Flask("small")
+    app.add_url_rule("/", view_func=lambda: "here")
+    with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as stack:
+        servers.add(app, listening, threads=2, most_bytes=10_000)
+        port = listening.getsockname()[1]
+        thread = Thread(target=servers.run, daemon=True)
+        thread.start()
+        for number in range(110):
+            each = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            each.sendall([b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"][number % 3])
+        assert get(port, "/") == 200
+        servers.stop()
+        thread.join()
+
+
 def _seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -169,6 +192,21 @@ def _moved_away(form: OpenForm) -> None:
         name.rename(name.with_name(f"old-{name.name}"))
 
 
+def _log_deleted(form: OpenForm) -> None:
+    Path(f"{form.file}-wal").unlink()
+
+
+def _log_emptied(form: OpenForm) -> None:
+    os.truncate(f"{form.file}-wal", 0)
+
+
+def _copied_over(form: OpenForm) -> None:
+    """As `cp backup.db humaneval.db`: the same file with other bytes, and the same id in it."""
+    copy = form.file.with_suffix(".copy")
+    backup(form.engine, copy)
+    form.file.write_bytes(copy.read_bytes())
+
+
 def _another_one(form: OpenForm) -> None:
     """As a restored dump of another study would be, under the same name."""
     with writing(form.engine) as session:
@@ -176,7 +214,9 @@ def _another_one(form: OpenForm) -> None:
         session.add(MetaRow(key=DATABASE_ID, value="another"))
 
 
-@pytest.mark.parametrize("happens", [_deleted, _replaced, _moved_away, _another_one])
+@pytest.mark.parametrize(
+    "happens", [_deleted, _replaced, _moved_away, _another_one, _log_deleted, _log_emptied, _copied_over]
+)
 def test_nothing_is_acknowledged_once_the_database_is_another_one(
     open_form: OpenForm, happens: Callable[[OpenForm], None]
 ) -> None:
@@ -192,6 +232,30 @@ def test_nothing_is_acknowledged_once_the_database_is_another_one(
 def test_what_is_stored_is_acknowledged_in_the_same_database(open_form: OpenForm) -> None:
     assert open_form.send().form(action="/mturk/externalSubmit") is not None
     assert open_form.answers() == 1
+
+
+def test_what_other_programs_do_to_the_database_is_no_reason_to_refuse(open_form: OpenForm) -> None:
+    with sqlite3.connect(open_form.file) as other:
+        other.execute("CREATE TABLE notes (text)")
+        other.executemany("INSERT INTO notes VALUES (?)", [("x" * 5000,)] * 2000)  # more than a log holds
+        other.commit()
+        assert get(open_form.port, "/health") == 200
+        for how in ("PASSIVE", "RESTART", "TRUNCATE"):
+            other.execute(f"PRAGMA wal_checkpoint({how})").fetchall()
+            assert get(open_form.port, "/health") == 200
+            other.execute("DELETE FROM notes WHERE rowid % 3 = 0")
+            other.commit()
+        other.execute("VACUUM")
+    assert get(open_form.port, "/health") == 200
+    assert open_form.send().form(action="/mturk/externalSubmit") is not None
+
+
+def test_the_log_may_go_with_the_last_connection(sqlite_engine: Engine) -> None:
+    identity, log = Identity(sqlite_engine), Path(f"{sqlite_engine.url.database}-wal")
+    assert log.exists()
+    sqlite_engine.dispose()
+    assert not log.exists()
+    identity.check()
 
 
 def test_the_error_says_that_the_database_was_replaced(sqlite_engine: Engine) -> None:

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
+from humaneval import kinds as registered
 from humaneval.domain import (
     Blank,
     Generator,
@@ -32,7 +33,8 @@ from humaneval.domain import (
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.infills import generate as generation
 from humaneval.infills.blanks import Shard, blanks_of
-from humaneval.infills.generate import build, judge, kinds, run
+from humaneval.infills.generate import judge, run
+from humaneval.kinds import build, kinds
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
@@ -302,8 +304,8 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Registers kinds (name=target) as an installed package would, and no others."""
 
     def offer(**targets: str) -> None:
-        points = EntryPoints(EntryPoint(name, target, generation.GROUP) for name, target in targets.items())
-        monkeypatch.setattr(generation, "entry_points", lambda **wanted: points.select(**wanted))
+        points = EntryPoints(EntryPoint(name, target, registered.GROUP) for name, target in targets.items())
+        monkeypatch.setattr(registered, "entry_points", lambda **wanted: points.select(**wanted))
 
     return offer
 
@@ -348,7 +350,7 @@ def test_a_kind_that_is_not_there_lists_those_that_are() -> None:
 
 def test_listing_kinds_imports_no_generator() -> None:
     source = (
-        "import sys; from humaneval.infills.generate import kinds; found = [kind.name for kind in kinds()]; "
+        "import sys; from humaneval.kinds import kinds; found = [kind.name for kind in kinds()]; "
         "print(found, any(name.partition('.')[0] in ('generators', 'torch') for name in sys.modules))"
     )
     done = subprocess.run(

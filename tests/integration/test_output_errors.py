@@ -62,10 +62,15 @@ VERBS = [
     ("score", "study"),
     ("db", "check"),
 ]
+RARELY_PRINTED = VERBS[2], VERBS[5], VERBS[7]
 
 
 @needs_full
-@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+@pytest.mark.parametrize(
+    "verb",
+    [pytest.param(verb, marks=[pytest.mark.long] * (verb in RARELY_PRINTED)) for verb in VERBS],
+    ids=" ".join,
+)
 def test_X56_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(
     scored: str, verb: tuple[str, ...]
 ) -> None:

@@ -16,8 +16,8 @@ from tests.conftest import ROOT
 START = """
 import sys
 from pathlib import Path
-from tests.postgres import _serve
-for url in _serve(Path(sys.argv[1])):
+from tests.postgres import serving
+for url in serving(Path(sys.argv[1])):
     print(url, flush=True)
     sys.stdin.read()
 """

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,14 @@ from sqlalchemy import Engine
 
 from humaneval.cli.main import VERBS
 from humaneval.errors import StoreError
-from humaneval.market import open_market
+from humaneval.market import Mode, open_account, open_market
 from humaneval.market.tables.database import HEAD
 from humaneval.store.engine import open_engine, writing
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import MetaRow
 from tests.answered import answer
 from tests.commands import Command, program
+from tests.conftest import ROOT, lacking
 
 
 def modes(folder: Path, pattern: str) -> dict[str, int]:
@@ -166,6 +168,48 @@ def test_a_database_that_can_only_be_read_is_scored_and_says_why_it_is_not_writt
     assert "cannot be written: you may not write the file" in refused.err
     assert "Check --database" not in refused.err
     assert [file.name for file in shelf.iterdir()] == ["kept.db"]
+
+
+ON_A_READ_ONLY_DISK = """
+import sys
+from humaneval.cli.main import main
+for line in sys.argv[1:]:
+    print("$", line, flush=True)
+    try:
+        main(line.split())
+    except SystemExit as end:
+        print("exit", end.code, flush=True)
+"""
+
+
+def test_on_a_disk_that_can_only_be_read_each_verb_says_so_or_needs_no_write(
+    sqlite_engine: Engine, study: str, tmp_path: Path
+) -> None:
+    answer(sqlite_engine, study)
+    sqlite_engine.dispose()
+    market = open_market(tmp_path / "market.db")
+    open_account(market, Mode.LOCAL)
+    market.dispose()
+    reading = [f"score {study} --json", f"worker list {study}", "market events", "market earnings"]
+    writing = ["stories import --bundled", "serve --port 0", "market serve --port 0", "market invite Ada"]
+    making = [f"report {study} --out r.html", f"export {study} --out r.csv", "db backup"]
+    view = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    view += ['mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$@"', "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*view, "true"], capture_output=True).returncode:
+        lacking("root", "run the tests where namespaces are allowed")
+    said = subprocess.run(
+        [*view, sys.executable, "-c", ON_A_READ_ONLY_DISK, *reading, *writing, *making],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    told = dict(part.split("\n", 1) for part in said.stdout.split("$ ")[1:])
+    assert {line: told[line].splitlines()[-1] for line in reading} == dict.fromkeys(reading, "exit 0")
+    assert {line: told[line] for line in writing + making} == dict.fromkeys(writing + making, "exit 1\n")
+    assert said.stderr.count("is on a disk that can only be read") == len(writing), said.stderr
+    assert said.stderr.count("Read-only file system") == len(making), said.stderr
+    assert "Traceback" not in said.stderr
 
 
 def test_a_full_database_says_that_its_disk_is_full(sqlite_engine: Engine) -> None:

@@ -18,7 +18,8 @@ from humaneval.domain import (
 from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.infills.blanks import blanks_of
 from humaneval.infills.forget import forget
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow

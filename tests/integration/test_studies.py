@@ -16,8 +16,9 @@ from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
 from humaneval.infills.processing import Processed
+from humaneval.kinds import build
 from humaneval.store.engine import reading, writing
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StoryRow, StudyRow

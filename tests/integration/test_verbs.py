@@ -280,12 +280,14 @@ def test_doctor_fails_where_the_database_cannot_be_used(command: Command) -> Non
 def test_looking_for_a_database_does_not_make_one(command: Command) -> None:
     for verb in ("check", "backup"):
         assert "holds no data of this toolkit" in command("db", verb).err
+    assert "there is no database mistyped.db" in command("--database", "mistyped.db", "db", "upgrade").err
     assert list(Path().iterdir()) == []
 
 
-def test_db_upgrade_makes_a_database_once_and_db_backup_copies_it(
+def test_db_upgrade_fills_an_empty_database_once_and_db_backup_copies_it(
     command: Command, sqlite_engine: Engine, sqlite_database: str
 ) -> None:
+    Path("new.db").touch()
     assert command("--database", "new.db", "db", "upgrade").out == f"Upgraded from nothing to {HEAD}.\n"
     assert command("--database", "new.db", "db", "upgrade").out == f"Already at revision {HEAD}.\n"
     with writing(sqlite_engine) as session:

@@ -12,7 +12,8 @@ from sqlalchemy import Engine, select
 from humaneval.domain import GeneratorRequest, InfillStatus, Story
 from humaneval.errors import DesignError
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.store.engine import reading
 from humaneval.store.tables import InfillRow, PassageRow, StudyRow
 from humaneval.study.create import create_study

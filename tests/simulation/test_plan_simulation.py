@@ -80,7 +80,7 @@ def test_who_does_not_read_scores_by_chance() -> None:
 )
 def test_simulated_power_agrees_with_the_formula(plan: Plan) -> None:
     rows, pair = draft(plan)
-    found, formula = simulate(plan, rows, 120, pair), outlook(plan)
+    found, formula = simulate(plan, rows, 80, pair), outlook(plan)
     assert found.power == pytest.approx(formula.power, abs=3 * found.error + 0.04)
     assert found.power_in_family == pytest.approx(
         formula.power_in_family, abs=3 * found.error_in_family + 0.06

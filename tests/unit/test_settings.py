@@ -10,6 +10,7 @@ import pytest
 from humaneval.errors import SettingsError
 from humaneval.settings import (
     ENVIRONMENT,
+    KEPT,
     SECRETS,
     Loaded,
     Settings,
@@ -29,6 +30,7 @@ ANOTHER = {
     "market_site": "https://site.example.org",
     "aws_profile": "another",
     "trusted_proxies": "2",
+    "open_forms_per_address": "7",
 }
 """For each setting that may stand in a file, a value that is not its default."""
 
@@ -58,6 +60,15 @@ def test_C67_a_flag_beats_the_environment_beats_the_file_beats_the_default(confi
     loaded = load(config, environment, database="from-flag.db")
     assert origin(loaded, "database") == ("sqlite:///from-flag.db", "flag")
     assert loaded.settings.database == "sqlite:///from-flag.db"
+
+
+def test_addresses_that_up_keeps_beat_only_the_defaults(config: Path) -> None:
+    kept = {"port": "9000", "market_url": "http://127.0.0.1:9001", "market_file": "market.db"}
+    config.write_text('market_url = "http://127.0.0.1:9002"', encoding="utf-8")
+    loaded = load_settings(environment={}, file=config, kept=kept)
+    assert origin(loaded, "port") == ("9000", KEPT)
+    assert origin(loaded, "market_url") == ("http://127.0.0.1:9002", f"file {config}")
+    assert origin(loaded, "host") == ("127.0.0.1", "default")
 
 
 @pytest.mark.parametrize("name", ANOTHER)

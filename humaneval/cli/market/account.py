@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -62,4 +63,5 @@ def earnings(since: datetime | None, before: datetime | None, database: str, as_
         return
     say("\t".join(names))
     for row in rows:
-        say("\t".join(str(getattr(row, name)) for name in names))
+        # A name has no tab or line end: else it could feign a column, or a line.
+        say("\t".join(re.sub(r"[\t\n]+", " ", str(getattr(row, name))) for name in names))

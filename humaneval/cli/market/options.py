@@ -26,10 +26,12 @@ class Dollars(click.ParamType[Decimal]):
         return money(str(value))
 
 
+DEFAULT_FILE = "market.db"
+
 database_option = click.option(
     "--database",
     type=click.Path(dir_okay=False),
-    default="market.db",
+    default=DEFAULT_FILE,
     show_default=True,
     help="The marketplace's own file.",
 )

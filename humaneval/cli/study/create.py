@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.study.from_table import Source, from_options, make_from_table
 from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan import plan_document
 from humaneval.cli.study.plan_text import tell_plan
@@ -20,6 +21,7 @@ from humaneval.planning.plan import Plan
 from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.from_table_settings import Asked
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
 from humaneval.text import command, counted
@@ -44,6 +46,7 @@ from humaneval.text import command, counted
     help="Also show infills of this status, which the study records. Repeatable.",
 )
 @click.option("--pilot", is_flag=True, help="Mark the study as a pilot, which is never pooled with others.")
+@from_options
 @json_option
 @with_app
 def create(
@@ -57,9 +60,14 @@ def create(
     seed: int | None,
     allow: tuple[str, ...],
     pilot: bool,
+    source: Source | None,
     as_json: bool,
 ) -> None:
-    """Design the study NAME from stored infills: passages, rows, order.
+    """Design the study NAME from stored infills, or from a table: passages, rows, order.
+
+    With --from FILE the table brings stories and infills, and nothing has to be imported before. It has a
+    story's five sentences, or the story with a blank and the original sentence; which sentence was taken out;
+    and a column for each system. FILE is CSV, TSV, Excel, JSON or Parquet.
 
     A study never changes once it is created; `study enlarge` adds rows. Prints its plan as `study plan` does:
     what the study can find out, what cues alone would score, and what it costs.
@@ -73,10 +81,14 @@ def create(
         "pilot": pilot or None,
     }
     design = {setting: value for setting, value in given.items() if value is not None}
-    settings, text = read_study_file(file, preset=preset, overrides={"design": design})
     if replaced := preset_over(file, preset, design):
         say(replaced, err=True)
-    made = create_study(app.engine, name, settings, text)
+    more: dict[str, Any] = {}
+    if source is None:
+        settings, text = read_study_file(file, preset=preset, overrides={"design": design})
+        made = create_study(app.engine, name, settings, text)
+    else:
+        made, settings, more = make_from_table(app, name, source, Asked(file, preset, design))
     found = [*doubts(settings), *made.doubts]
     for doubt in found:
         say(f"Please check: {doubt}.", err=True)
@@ -96,11 +108,13 @@ def create(
                 "doubtful": [one.to_json() for one in made.doubtful],
                 "doubts": found,
                 "hourly": str(settings.hit.hourly),
+                **more,
                 **_plan_document(app, name),
             }
         )
     else:
         _tell(app, name, settings, made)
+        say(f"Next: {command('publish', name, '--to', 'local') if source is None else command('up', name)}")
 
 
 def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
@@ -117,7 +131,6 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     _tell_plan(app, name)
     say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
-    say(f"Next: {command('publish', name, '--to', 'local')}")
 
 
 def _left_out(left: LeftOut) -> Iterator[str]:

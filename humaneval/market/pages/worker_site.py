@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flask import Blueprint, request
 
-from humaneval.market.pages import hits, messages, qualifications, signin, uploads
+from humaneval.market.pages import hits, messages, qualifications, returned, signin, uploads
 from humaneval.market.pages.site import Answer, current_site
 from humaneval.market.security import comes_from_elsewhere
 
 blueprint = Blueprint("worker_site", __name__)
-for each in (signin, hits, qualifications, messages, uploads):
+for each in (signin, hits, qualifications, messages, uploads, returned):
     blueprint.register_blueprint(each.blueprint)
 
 

@@ -17,6 +17,7 @@ from humaneval.market.security import LINK_PATH, Seals
 from humaneval.market.tables.database import Mode, known_account, transaction
 from humaneval.market.tables.workers import Worker
 from humaneval.market.workers import find_named, pass_for, sign_up
+from humaneval.store.engine import store_errors
 from humaneval.store.types import now
 
 
@@ -67,7 +68,7 @@ def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dic
     """
     check_site(public_url)
     mode, seals = _account(engine)
-    with transaction(engine, mode, now, writes=True) as work:
+    with store_errors(engine), transaction(engine, mode, now, writes=True) as work:
         try:
             workers = [sign_up(work, name, "") for name in names]
         except NotPossibleError as error:
@@ -84,7 +85,7 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
     Their work and qualifications stay, and so does work in hand. Raises UsageError if there is no such
     person; then nothing is revoked.
     """
-    with transaction(engine, _account(engine).mode, now, writes=True) as work:
+    with store_errors(engine), transaction(engine, _account(engine).mode, now, writes=True) as work:
         found: dict[str, Worker] = {}
         for name in names:
             worker = find_named(work, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -22,8 +21,10 @@ from humaneval.fees import money
 from humaneval.market.tables.account import Account, Entry
 from humaneval.market.tables.base import MarketTable
 from humaneval.store.engine import open_engine
+from humaneval.store.files import is_writable, why_not_written
 from humaneval.store.migrate import open_current
 from humaneval.store.types import now
+from humaneval.store.watched import WatchedFiles
 from humaneval.text import command
 
 Clock = Callable[[], datetime]
@@ -69,7 +70,6 @@ def open_market(path: Path | str) -> Engine:
     files beside it the same permissions. Raises StoreError.
     """
     engine = open_engine(f"sqlite:///{path}", hint=CHECK)
-    event.listen(engine, "connect", lambda _, record: record.info.update({_OPENED: _identity(engine)}))
     try:
         open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
     except DatabaseError as error:
@@ -85,8 +85,15 @@ def open_account(
 
     The opening balance (10000.00 by default) counts only if the file is new. `public_url` is the address at
     which workers will reach the marketplace; it is kept for invitations. Raises SettingsError if the file
-    was made in the other mode, or if `balance` differs from the opening balance.
+    was made in the other mode, or if `balance` differs from the opening balance, and StoreError if the file
+    cannot be written.
     """
+    path = Path(str(engine.url.database))
+    if not is_writable(path):
+        raise StoreError(
+            f"the marketplace's database {path} cannot be written: {why_not_written(path)}",
+            "Serve a copy in a folder of your own, or ask for the permission.",
+        )
     with Session(engine) as session, session.begin():
         make_writer(session)
         account = session.get(Account, 1)
@@ -140,24 +147,10 @@ class FileGoneError(NoConnectionError):
     """The marketplace's file was deleted or replaced while it was open: nothing can be stored in it."""
 
 
-def check_file(session: Session) -> None:
-    """Raises FileGoneError if the file that this connection has open is no longer the marketplace's."""
-    connection = session.connection()
-    opened = connection.info.get(_OPENED)
-    if opened is not None and _identity(connection.engine) != opened:
+def check_files(files: WatchedFiles) -> None:
+    """Raises FileGoneError if somebody else deleted or changed the files of the marketplace's database."""
+    if not files.are_the_same():
         raise FileGoneError("its file was deleted or replaced: start the marketplace again")
-
-
-_OPENED = "file"
-
-
-def _identity(engine: Engine) -> tuple[int, int] | None:
-    """Which file the database is, by device and number; None if there is none."""
-    try:
-        found = os.stat(str(engine.url.database))
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino)
 
 
 @contextmanager

@@ -30,7 +30,8 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import GeneratorRequest, Sentences, Story
 from humaneval.errors import PlatformError, UsageError
 from humaneval.infills.blanks import blanks_of
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.market.questions.question import ExternalQuestion, HtmlQuestion, read_question
 from humaneval.market.tables.database import Mode
 from humaneval.simulated.browser import FoundForm

@@ -17,7 +17,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
-from humaneval.crowd.signatures import is_signed
+from humaneval.crowd.signatures import is_signed, returned_of
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market import MarketServer
 from humaneval.settings import Settings
@@ -184,6 +184,92 @@ def test_beyond_a_hits_places_the_platform_is_asked_once_in_a_while(
     assert [page.form(field="form") is not None for page in pages] == [True] * 9 + [False] * 5
     assert "All forms are taken" in pages[-1].html
     assert troubles.seen == ["GetHIT"]
+
+
+def test_who_accepts_opens_and_returns_takes_no_row_from_others(
+    sqlite_engine: Engine, put_up: Callable, person: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    ada = person("Ada").accept(up.preview)
+    shown = ada.open().form(field="form").choices
+    for number in range(8):
+        work = person(f"B{number}").accept(up.preview)
+        assert work.open().form(field="form") is not None, number
+        if number % 2:
+            work.post()  # to us, and not to the marketplace
+        work.give_back()
+    held = (AssignmentRow.holds_row, AssignmentRow.state.in_(("opened", "answered")))
+    assert count(sqlite_engine, AssignmentRow, *held) <= 4
+    assert ada.open().form(field="form").choices == shown  # who is at work keeps the row
+    for number in range(3):
+        assert person(f"C{number}").accept(up.preview).open().form(field="form") is not None
+    with reading(sqlite_engine) as session:
+        rows = session.scalars(select(AssignmentRow.row_id).where(*held)).all()
+    assert len(set(rows)) == len(rows) == 4
+
+
+def test_the_address_of_returned_work_takes_no_row_beyond_the_places(
+    sqlite_engine: Engine, put_up: Callable, person: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 18})
+    kept = []
+    for number in range(4):
+        work = person(f"B{number}").accept(up.preview)
+        kept.append(work.frame)
+        work.give_back()
+    first = kept[0].partition("?")[0]
+    people = [person(f"A{number}").accept(up.preview) for number in range(18)]
+    there = [each for each in people if each.frame.startswith(first)]
+    assert [each.open().status for each in there] == [200] * 9
+    assert [Browser().get(address).status for address in kept] == [403] * 4
+    rest = [each for each in people if each not in there]
+    assert [each.open().form(field="form") is not None for each in rest] == [True] * 9
+
+
+def test_who_returned_and_comes_back_gets_the_same_form(
+    sqlite_engine: Engine, put_up: Callable, person: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    person("Cy").accept(up.preview).open()
+    ben = person("Ben")
+    work = ben.accept(up.preview)
+    work.open()
+    work.give_back()
+    person("Dee").accept(up.preview).open()
+    ben.accept(up.preview).open()
+    with reading(sqlite_engine) as session:
+        rows = session.scalars(select(AssignmentRow.row_id).order_by(AssignmentRow.id)).all()
+    assert rows[3] == rows[1]
+    assert rows[2] not in (rows[0], rows[1])
+
+
+def test_if_the_marketplace_does_not_say_what_was_returned_whoever_it_lets_in_gets_a_row(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 2})
+    monkeypatch.setattr("humaneval.crowd.signatures.RETURNED_PATH", "/nowhere")
+    for number in range(2):
+        work = person(f"W{number}").accept(up.preview)
+        assert work.open().form(field="form") is not None
+        work.give_back()
+    assert "All forms are taken" in person("Ada").accept(up.preview).open().html
+
+
+def test_what_was_returned_is_told_only_to_who_knows_the_secret(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, market: MarketServer
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    ada, ben = (person(name).accept(up.preview) for name in ("Ada", "Ben"))
+    for work in (ada, ben):
+        work.open()
+    ben.give_back()
+    with reading(sqlite_engine) as session:
+        secret, hit = session.execute(select(HitRow.secret, HitRow.external_id)).one()
+        both = session.scalars(select(AssignmentRow.external_id).order_by(AssignmentRow.id)).all()
+    assert returned_of(market.url, secret, hit, [*both, "3NOBODYS"]) == {both[1]}
+    assert returned_of(market.url, "s" * 16, hit, both) == frozenset()
+    assert returned_of(market.url, secret, "3NOBODYS", both) == frozenset()
+    assert Browser().get(f"{market.url}/mturk/returned?hitId={hit}&assignmentId={both[1]}").status == 403
 
 
 def test_the_signature_is_over_three_lines_and_needs_the_secret() -> None:

@@ -18,7 +18,8 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import GeneratorRequest, Story
 from humaneval.infills.blanks import blanks_of
 from humaneval.infills.forget import forget
-from humaneval.infills.generate import build, run
+from humaneval.infills.generate import run
+from humaneval.kinds import build
 from humaneval.report.archive import make_archive
 from humaneval.report.infill_release import write_release
 from humaneval.store.stories import add_stories

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sqlalchemy import Engine, update
+from sqlalchemy.orm import Session
+
 from humaneval.market import MarketServer
+from humaneval.market.tables.workers import Worker
 from tests.commands import Command
 from tests.integration.market.conftest import Person, TestClock
 
@@ -59,6 +63,18 @@ def test_earnings_are_by_name_and_by_day_and_agree_with_what_workers_read(
     assert said[0] == "name\tworker\tapproved\trewards\tbonuses\tearned\twaiting"
     assert said[2] == f"Ben\t{ben.id}\t1\t1.00\t0.00\t1.00\t0.00"
     assert said[3].startswith("Coco Ö.\t")
+
+
+def test_a_name_commands_no_terminal_and_feigns_no_line(
+    command: Command, person: Callable[..., Person], engine: Engine
+) -> None:
+    person("Ada")
+    with Session(engine) as session, session.begin():  # as an older version may have stored it
+        session.execute(update(Worker).values(name="Ada\x1b[2J\x9b1m\u202e\nBen\tA1"))
+    for options in ((), ("--json",)):
+        said = command("market", "earnings", *options).out
+        assert said.replace("\n", "").replace("\t", "").isprintable()
+    assert len(command("market", "earnings").out.splitlines()) == 2
 
 
 def test_what_waited_too_long_is_approved_before_it_is_counted_though_nobody_serves(

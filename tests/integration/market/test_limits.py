@@ -160,6 +160,21 @@ def health(server: MarketServer) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
+@pytest.mark.parametrize("happens", ["log deleted", "copied over"])
+def test_nothing_is_acknowledged_once_the_files_are_not_those_that_are_open(
+    happens: str, server: MarketServer, person: Callable[..., Any], new_hit: NewHit, tmp_path: Path
+) -> None:
+    worker = person()
+    assignment = worker.accept(new_hit()["HITId"])
+    path = tmp_path / "market.db"
+    if happens == "log deleted":
+        Path(f"{path}-wal").unlink()
+    else:
+        path.write_bytes(path.read_bytes())
+    assert worker.submit(assignment, choice="1").status == 503
+    assert health(server)[0] == 503
+
+
 def test_health_writes_and_says_what_is_wrong(
     engine: Engine, server: MarketServer, person: SignIn, new_hit: NewHit, tmp_path: Path
 ) -> None:

@@ -1,0 +1,274 @@
+"""`study create --from`: says what each column of a table was taken for, asks once, and stores it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+from click.core import ParameterSource
+from rich.table import Table
+from sqlalchemy import Engine
+
+from humaneval.cli.run import App, console, say
+from humaneval.errors import InputError, StoreError, UsageError
+from humaneval.infills.blanks import select_stories
+from humaneval.progress import progress
+from humaneval.stories import Problem, read_stories
+from humaneval.study.create import Created, refuse_names, refuse_study
+from humaneval.study.file import StudyFile
+from humaneval.study.from_table import (
+    number_of_infills,
+    own_generators,
+    refuse_stored,
+    store_table,
+    systems_of,
+    unfit,
+)
+from humaneval.study.from_table_columns import recognise
+from humaneval.study.from_table_file import TableFile, read_table_file
+from humaneval.study.from_table_roles import Layout, parse_roles
+from humaneval.study.from_table_rows import NO_POSITION, Contents, contents_of, refuse_layout
+from humaneval.study.from_table_settings import Asked, Settled, settle
+from humaneval.text import command, counted, listed, quoted
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SHOWN_PROBLEMS = 20
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The table that a study is made from, and what the command line says about it."""
+
+    file: Path
+    stories: Path | None
+    roles: tuple[str, ...]
+    encoding: str | None
+    worksheet: str | None
+    yes: bool
+
+
+def from_options(function: F) -> F:
+    """Give a verb --from and what goes with it, as `source`: a Source, or None without --from."""
+
+    @wraps(function)
+    def call(*args: Any, **values: Any) -> Any:
+        names = ("from_", "stories_file", "roles", "encoding", "worksheet", "yes")
+        file, stories, roles, encoding, worksheet, yes = (values.pop(name) for name in names)
+        if file is None and (stories or roles or encoding or worksheet or yes):
+            raise UsageError(
+                "--stories, --map, --encoding, --worksheet and --yes go with --from", "Add --from FILE."
+            )
+        source = None if file is None else Source(file, stories, roles, encoding, worksheet, yes)
+        return function(*args, source=source, **values)
+
+    for option in (
+        click.option("--yes", is_flag=True, help="Take the columns of --from as they are recognised."),
+        click.option("--worksheet", help="Worksheet of an Excel workbook. [default: the first]"),
+        click.option("--encoding", help="Encoding of the table, if it is not recognised."),
+        click.option(
+            "--map",
+            "roles",
+            multiple=True,
+            metavar="COLUMN=ROLE",
+            help="What a column of --from holds: id, title, sentence1 to sentence5, story, before, after,"
+            " position, original, system, system:NAME, generator, text, sample or ignore. Repeatable.",
+        ),
+        click.option(
+            "--stories",
+            "stories_file",
+            type=_FILE,
+            help="Story file, if the table of --from names stories only by their ids.",
+        ),
+        click.option(
+            "--from",
+            "from_",
+            type=_FILE,
+            help="Table of stories with a column for each system, or a line for each system's sentence.",
+        ),
+    ):
+        call = option(call)
+    return call  # type: ignore[return-value]  # F is the verb as click sees it
+
+
+class MadeFromTable(NamedTuple):
+    """A study made from a table, its settings, and what `--json` says of the table."""
+
+    created: Created
+    settings: StudyFile
+    document: dict[str, Any]
+
+
+def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFromTable:
+    """Read the table, ask about its columns, and store the study. What is refused changes nothing."""
+    table = read_table_file(source.file, encoding=source.encoding, worksheet=source.worksheet)
+    layout = recognise(table, parse_roles(source.roles, table.columns))
+    _ask(table, layout, source.yes, name, source.file)
+    split = str(asked.design.get("split") or "")
+    refuse_layout(table, layout)
+    more = _stories_of(source, split)
+    if layout.brings_stories or more:
+        _checked(source, contents_of(table, layout, more, split=split), asked, name)
+    engine = app.made_engine if layout.brings_stories or more else _with_stories(app, source)
+    known = [*select_stories(engine), *more]
+    contents = contents_of(table, layout, known, split=split)
+    settled = _checked(source, contents, asked, name)
+    settings, text = settled.read
+    generators = [*own_generators(settings), *systems_of(contents, source.file)]
+    refuse_study(engine, name, settings)
+    refuse_stored(engine, generators, settings)
+    _tell(contents, settled, settings)
+    with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
+        made = store_table(engine, name, settings, text, contents, generators, advance)
+    if not made.was_there:  # other blanks of these stories were never meant to be filled
+        made = replace(made, left_out=replace(made.left_out, lacking=settled.lacking))
+    return MadeFromTable(made, settings, _document(source, table, layout, contents, settled))
+
+
+def _with_stories(app: App, source: Source) -> Engine:
+    """The database, if the table names stories only by their ids. Raises InputError if there is none."""
+    try:
+        return app.engine
+    except StoreError as error:
+        raise InputError(
+            f"{source.file} names stories only by their ids, and {error.message}",
+            "Give the file with the stories: --stories FILE.",
+        ) from None
+
+
+def _stories_of(source: Source, split: str) -> Sequence[Any]:
+    """The stories of the second file. Raises InputError if any of them cannot be used."""
+    if source.stories is None:
+        return ()
+    read = read_stories(source.stories, split=split, source=source.stories.name)
+    _refuse(read.problems, "story", source.stories)
+    return read.stories
+
+
+def _checked(source: Source, contents: Contents, asked: Asked, name: str) -> Settled:
+    """The study's settings. Raises InputError if a line, a sentence or the whole is refused."""
+    _refuse(contents.problems, "line", source.file)
+    if not contents.blanks or not any(contents.systems.values()):
+        raise InputError(f"{source.file} has no sentence by any system", "Look at the table above.")
+    settled = settle(contents, asked)
+    refuse_names(name, settled.read.settings)
+    allow = [str(status) for status in settled.read.settings.design.allow]
+    if found := unfit(contents, source.file, allow):
+        _list(found)
+        raise InputError(
+            f"{counted(len(found), 'sentence')} of systems in {source.file} cannot be shown; nothing was"
+            " stored",
+            "Correct them, empty the cells (these blanks are then left out for all systems), or accept them:"
+            f" {_accept(found)}. The study records that.",
+        )
+    return settled
+
+
+def _accept(found: Sequence[Problem]) -> str:
+    statuses = {problem.reason.split(": ")[1].split(" (")[0] for problem in found}
+    return " ".join(f"--allow '{status}'" for status in sorted(statuses))
+
+
+def _refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
+    if problems:
+        _list(problems)
+        hint = "Correct them in the file, or say with --map COLUMN=ROLE what the columns hold."
+        if {problem.reason for problem in problems} == {NO_POSITION}:
+            hint = (
+                "Add a column `position` with 1 to 5, or `original` with the sentence; or name them:"
+                " --map COLUMN=position."
+            )
+        number = counted(len(problems), noun, plural="stories" if noun == "story" else "")
+        raise InputError(f"{number} of {file} cannot be used; nothing was stored", hint)
+
+
+def _list(problems: Sequence[Problem]) -> None:
+    """Print problems, and those with the same reason together."""
+    lines: dict[str, list[Problem]] = {}
+    for problem in problems:
+        lines.setdefault(problem.reason, []).append(problem)
+    for same in list(lines.values())[:SHOWN_PROBLEMS]:
+        more = f" (and on {counted(len(same) - 1, 'more line')})" if len(same) > 1 else ""
+        say(f"{same[0]}{more}", err=True)
+    if len(lines) > SHOWN_PROBLEMS:
+        say(f"… and {len(lines) - SHOWN_PROBLEMS:,} more", err=True)
+
+
+def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> None:
+    """Print what each column was taken for, and ask whether that is right."""
+    say(f"{table.name}: {counted(len(table.rows), 'line')}. Each column was taken for:", err=True)
+    screen = console(err=True)
+    shown = Table("Column", "Taken as", "Example", box=None, pad_edge=False, header_style="bold")
+    columns, roles = [quoted(name, 40) for name in layout.columns], [str(role) for role in layout.roles]
+    left = screen.width - max(map(len, columns)) - max(map(len, roles)) - 4
+    for at, (column, role) in enumerate(zip(columns, roles, strict=True)):
+        shown.add_row(column, role, quoted(next(iter(table.cells(at)), ""), min(max(left, 20), 60)))
+    screen.print(shown)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "there is no terminal to ask at whether the columns are right; nothing was stored",
+            f"If they are: `{_again(name, file)}`. If not, add --map COLUMN=ROLE.",
+        )
+    if not click.confirm("Is that right?", default=True, err=True):
+        raise UsageError(
+            "nothing was stored",
+            "Say what a column holds with --map COLUMN=ROLE, for example --map notes=ignore.",
+        )
+
+
+def _again(name: str, file: Path) -> str:
+    """The command of this run with --yes, as a shell takes it."""
+    context = click.get_current_context()
+    options: list[str] = []
+    for parameter in context.command.params:
+        given = parameter.name or ""
+        typed = context.get_parameter_source(given) is ParameterSource.COMMANDLINE
+        if isinstance(parameter, click.Argument) or given == "from_" or not typed:
+            continue
+        value = context.params[given]
+        for one in value if isinstance(value, tuple) else (value,):
+            options += [parameter.opts[0]] if one is True else [parameter.opts[0], str(one)]
+    return command("study", "create", name, "--from", file, "--yes", *options)
+
+
+def _tell(contents: Contents, settled: Settled, settings: StudyFile) -> None:
+    """What there is to know before the study is stored."""
+    for note in contents.notes:
+        say(f"Note: {note}.", err=True)
+    if contents.doubtful:
+        say(
+            f"Note: {counted(len(contents.doubtful), 'story', plural='stories')} may have other sentences"
+            " than were found:",
+            err=True,
+        )
+        _list(contents.doubtful)
+    shown = {name for name, entries in contents.systems.items() if entries} - set(settings.design.generators)
+    if shown:
+        say(f"Note: stored, but not in this study: {listed(sorted(shown))}.", err=True)
+    for line in settled.said:
+        say(line, err=True)
+
+
+def _document(
+    source: Source, table: TableFile, layout: Layout, contents: Contents, settled: Settled
+) -> dict[str, Any]:
+    return {
+        "table": {
+            "file": str(source.file),
+            "columns": [
+                {"column": column, "role": str(role.kind), "taken_as": str(role)}
+                for column, role in zip(layout.columns, layout.roles, strict=True)
+            ],
+            "lines": len(table.rows),
+            "systems": {name: len(entries) for name, entries in contents.systems.items()},
+            "notes": [*contents.notes, *settled.said],
+        }
+    }

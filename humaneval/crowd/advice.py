@@ -1,0 +1,176 @@
+"""What is said about a study's progress: lines in words, and the command for each decision that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from humaneval.crowd.addresses import GONE
+from humaneval.crowd.figures import Difference, told, unaccepted
+from humaneval.crowd.review import Reviewed
+from humaneval.crowd.status import EndpointStatus
+from humaneval.text import command, counted
+
+
+class Line(NamedTuple):
+    """A line that is said, with the command in it that a person can run next."""
+
+    before: str
+    command: str = ""
+    after: str = ""
+    waits: bool = False
+    """Whether something is wrong, or waits for a person; otherwise the line states a figure."""
+
+    def __str__(self) -> str:
+        return self.before + self.command + self.after
+
+
+def unpublished(study: str) -> Line:
+    """That a study is nowhere, and how to publish it."""
+    return Line(f"{study} is not published. Next: ", command("publish", study, "--to", "local"), waits=True)
+
+
+def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:
+    """How far the study is at an endpoint, and what waits there."""
+    go_on = command("publish", study, "--to", line.endpoint)
+    things = "links" if line.endpoint == "link" else "HITs"
+    if line.hits_unsent == line.hits:
+        yield Line(
+            f"{line.endpoint}: not published. {counted(line.hits, things[:-1])} with"
+            f" {counted(line.planned, 'form')} planned; none was sent: ",
+            go_on,
+            waits=True,
+        )
+    else:
+        yield from _work(line, things, go_on)
+        yield from _decisions(line, study, moment)
+        yield from _waiting(line, study)
+    if line.refused:
+        yield Line(
+            f"{counted(line.refused, 'write')} refused by {line.endpoint} or never sent; nothing was done.",
+            waits=True,
+        )
+    if line.unconfirmed:
+        yield Line(
+            f"{counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the interrupted"
+            " command again (letters with --again).",
+            waits=True,
+        )
+
+
+def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
+    done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
+    yield Line(
+        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at"
+        f" {done_at}; spent ${line.spent}."
+    )
+    over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
+    over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
+    yield Line(
+        f"{line.approved} approved, {line.opened} open now; {line.hits_up} of"
+        f" {counted(line.hits, things[:-1])} up{over}; ${line.rewards} paid + ${line.fees} fees."
+    )
+    if line.paid_elsewhere:
+        yield Line(f"${line.paid_elsewhere} of it was paid elsewhere, by hand.")
+    if line.hits_unsent:
+        yield Line(f"{line.hits_unsent} of them were not sent yet: ", go_on, waits=True)
+    if line.median_minutes is not None and line.hourly is not None:
+        yield Line(
+            f"Median time {line.median_minutes:g} minutes: ${line.hourly} an hour, expected"
+            f" ${line.hourly_expected}."
+        )
+
+
+def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:
+    review = command("review", study, "--to", line.endpoint)
+    if line.crowded_out:
+        yield Line(
+            f"{counted(line.crowded_out, 'row')} without answers and without a place, because late answers"
+            " took the place. Give more places: ",
+            command("publish", study, "--to", "link", "--places", "NUMBER"),
+            waits=True,
+        )
+    if line.rejected:
+        yield Line(f"{line.rejected} rejected: not paid, and left out of scores.")
+    if line.strays:
+        yield Line(
+            f"{line.strays} submitted that match no form of this study. `", review, "` lists them.", True
+        )
+    if line.compensations_due:
+        yield Line(
+            f"{counted(line.compensations_due, 'compensation')} not taken yet, as of the last collection."
+        )
+    if line.next_auto_approval:
+        left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
+        yield Line(
+            f"{line.endpoint} approves the first waiting one automatically in {left:.0f} hours: ",
+            review,
+            waits=True,
+        )
+
+
+def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
+    """What waits for `collect`, and what stops money."""
+    collect = command("collect", study, "--to", line.endpoint)
+    if line.not_collected:
+        submitted = "" if line.endpoint == "link" else " submitted,"
+        yield Line(f"{line.not_collected}{submitted} not collected yet: ", collect, waits=True)
+    if line.lost:
+        yield Line(
+            f"{line.lost} answered on our server, at HITs that {line.endpoint} does not have. To take them"
+            " in: ",
+            f"{collect} --accept-lost",
+            waits=True,
+        )
+    elif line.answered and line.endpoint != "link":
+        yield Line(f"{line.answered} answered on our server and not yet submitted.")
+    if line.silent:
+        yield Line(f"What is submitted at {line.endpoint} is not known: {line.silent}", waits=True)
+    figures = [each for each in line.hits_differ if each.what != GONE]
+    yield from difference_lines(figures, line.endpoint)
+    if unaccepted(figures):
+        yield Line(
+            f"We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: ",
+            f"{collect} --accept-differences",
+            waits=True,
+        )
+
+
+def difference_lines(differences: Sequence[Difference], endpoint: str) -> Iterator[Line]:
+    """How HITs differ from the plan, and which of it somebody has accepted."""
+    waiting = unaccepted(differences)
+    for words in told(waiting, endpoint):
+        yield Line(f"Not as planned: {words}", waits=True)
+    for words in told([each for each in differences if each not in waiting], endpoint):
+        yield Line(f"Not as planned, and accepted: {words}")
+
+
+def stray_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator[Line]:
+    """How many submissions that match no form wait for a decision."""
+    strays = sum(line.state == "submitted" and not line.passages for line in work)
+    if strays:
+        yield Line(
+            f"{counted(strays, 'submission', 'matches', 'match')} no form of this study. Approve or reject"
+            " each by its id: ",
+            command("approve", study, "ID", "--to", endpoint),
+            waits=True,
+        )
+
+
+def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator[Line]:
+    """How many wait for approval."""
+    waiting = [line for line in work if line.state == "submitted" and line.passages]
+    if not waiting:
+        return
+    deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
+    when = (
+        f"; {endpoint} approves the first automatically at {min(deadlines):%Y-%m-%d %H:%M} UTC"
+        if deadlines
+        else ""
+    )
+    yield Line(
+        f"{len(waiting)} wait for approval{when}. Approve them all with: ",
+        command("review", study, "--to", endpoint, "--approve"),
+        waits=True,
+    )

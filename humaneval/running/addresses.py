@@ -1,0 +1,197 @@
+"""Which ports and addresses `up` takes: those that it had before, because annotators and HITs know them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from sqlalchemy import ColumnElement, Engine, func, select
+
+from humaneval.crowd.addresses import PUBLISH
+from humaneval.crowd.figures import TERMS, figures
+from humaneval.crowd.form_page import external_question
+from humaneval.crowd.mturk.terms import question_hash
+from humaneval.crowd.platform import Terms
+from humaneval.crowd.signatures import with_secret
+from humaneval.errors import PrerequisiteError, UsageError
+from humaneval.market.protocol.addresses import is_loopback
+from humaneval.running.servers import HERE, Listening, find
+from humaneval.settings import DEFAULT, KEPT, Loaded, Settings
+from humaneval.store.addresses import keep_addresses, kept_addresses
+from humaneval.store.engine import reading
+from humaneval.store.tables import HitRow, OutboxRow
+from humaneval.store.types import now
+from humaneval.text import command
+
+MARKET_FILE = "market_file"
+"""Under this name the path of the marketplace's file is kept beside the settings."""
+STEP, MOST_STEPS = 10, 50
+"""How far apart ports are tried, so that each marketplace has the next one for pages of HTMLQuestions."""
+
+
+class Wish(NamedTuple):
+    """What the person wants to be otherwise than it was, or than settings say."""
+
+    port: int | None = None
+    market_port: int | None = None
+    public_url: str | None = None
+
+
+class Places(NamedTuple):
+    """Where everything is, or will be."""
+
+    settings: Settings
+    """The settings with these addresses, for everything that runs here."""
+    market_file: Path | None
+    """The file of the marketplace to be started; None if one runs already."""
+
+    @property
+    def market_port(self) -> int:
+        return urlsplit(self.settings.market_url).port or 80
+
+
+def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, file: Path) -> Places:
+    """Find free ports, or the servers that run there, and keep the addresses in the database.
+
+    `file` is the marketplace's, if none was kept. Raises PrerequisiteError if another program has a port that
+    annotators know, or if the forms are already served; UsageError if HITs lead to another address.
+    """
+    kept = kept_addresses(loaded.settings.database)
+    port = _forms_port(loaded, wish, engine, study, token)
+    settings = loaded.settings.model_copy(update={"port": port, **_public(loaded, wish, port)})
+    _refuse_moving(engine, settings.public_url, wish)
+    market = _market_port(loaded, wish, study, token)
+    if wish.market_port is not None or market.port:
+        settings = settings.model_copy(update={"market_url": f"http://{HERE}:{market.port}"})
+    if market.runs:
+        started = None
+    else:
+        before = Path(kept.get(MARKET_FILE, ""))
+        started = before if before.is_file() else file.absolute()
+        settings = settings.model_copy(update=_keys(settings))
+    keep_addresses(engine, _to_keep(settings, kept, started))
+    return Places(settings, started)
+
+
+def _to_keep(settings: Settings, kept: Mapping[str, str], started: Path | None) -> dict[str, str]:
+    names = ("port", "public_url", "market_url", "market_site", "market_keys", "trusted_proxies")
+    file = str(started) if started else kept.get(MARKET_FILE, "")
+    return {**{name: str(getattr(settings, name)) for name in names}, MARKET_FILE: file}
+
+
+def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str) -> int:
+    port, host = wish.port or loaded.settings.port, loaded.settings.host
+    found = find(host, port, token)
+    before = found if port == loaded.settings.port else find(host, loaded.settings.port, token)
+    if Listening.OURS in (found, before):
+        raise PrerequisiteError(
+            f"the forms of this database are served already, at {loaded.settings.public_url}",
+            "If that is for the same study, let it run. Otherwise put this one up beside it:"
+            f" {command('publish', study, '--to', 'local')}",
+        )
+    if found is Listening.NOTHING:
+        return port
+    if wish.port or loaded.origin("port") not in (DEFAULT, KEPT) or _is_known(engine):
+        raise PrerequisiteError(
+            f"{found} listens at port {port}, where the forms should be",
+            "End that program, because the HITs lead annotators there, and run this again."
+            if _is_known(engine)
+            else f"Choose another port: {command('up', study, '--port', 'NUMBER')}",
+        )
+    return _next_free(host, port, token)
+
+
+def _next_free(host: str, port: int, token: str) -> int:
+    tried = range(port + STEP, min(port + STEP * MOST_STEPS, 65536), STEP)
+    for each in tried:
+        if find(host, each, token) is Listening.NOTHING:
+            return each
+    raise PrerequisiteError(f"no port of {host} is free from {port} on", "Choose one with --port.")
+
+
+def _public(loaded: Loaded, wish: Wish, port: int) -> dict[str, object]:
+    """The address of the forms for browsers, and what follows from it."""
+    settings, direct = loaded.settings, f"http://localhost:{port}"
+    if wish.public_url:
+        address = wish.public_url.rstrip("/")
+    elif loaded.origin("public_url") == DEFAULT or settings.public_url == f"http://localhost:{settings.port}":
+        address = direct
+    else:
+        address = settings.public_url
+    proxied = address != direct
+    found: dict[str, object] = {"public_url": address}
+    if loaded.origin("trusted_proxies") in (DEFAULT, KEPT):
+        found["trusted_proxies"] = int(proxied)
+    if wish.public_url and loaded.origin("market_site") in (DEFAULT, KEPT):
+        found["market_site"] = address if proxied else ""
+    return found
+
+
+class _Market(NamedTuple):
+    port: int
+    """0 if it is not on this machine."""
+    runs: bool
+
+
+def _market_port(loaded: Loaded, wish: Wish, study: str, token: str) -> _Market:
+    parts = urlsplit(loaded.settings.market_url)
+    if wish.market_port is None and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+        return _Market(0, runs=True)
+    port = wish.market_port or parts.port or 80
+    found = find(HERE, port, token)
+    if found in (Listening.NOTHING, Listening.MARKET):
+        return _Market(port, runs=found is Listening.MARKET)
+    if wish.market_port or loaded.origin("market_url") != DEFAULT:
+        raise PrerequisiteError(
+            f"{found} listens at port {port}, where the marketplace should be",
+            f"End that program, or choose another port: {command('up', study, '--market-port', 'NUMBER')}",
+        )
+    return _Market(_next_free(HERE, port, token), runs=False)
+
+
+def _keys(settings: Settings) -> dict[str, object]:
+    """A key for a marketplace on the web. Without one, anybody could spend its money."""
+    site = urlsplit(settings.market_site or settings.market_url).hostname or ""
+    if is_loopback(site) or settings.market_keys:
+        return {}
+    return {"market_keys": f"HE{secrets.token_hex(9).upper()}:{secrets.token_urlsafe(30)}"}
+
+
+def _up_now() -> tuple[ColumnElement[bool], ...]:
+    return (HitRow.external_id.is_not(None), HitRow.closed_at.is_(None), HitRow.expires_at > now())
+
+
+def _is_known(engine: Engine) -> bool:
+    """Whether HITs or links are up: somebody may have the address of the forms."""
+    with reading(engine) as session:
+        return session.scalar(select(HitRow.id).where(*_up_now()).limit(1)) is not None
+
+
+def _refuse_moving(engine: Engine, public_url: str, wish: Wish) -> None:
+    """Raise UsageError if HITs of a study lead to forms at another address. One HIT of each study will do."""
+    with reading(engine) as session:
+        newest = select(func.max(HitRow.id)).where(
+            *_up_now(), HitRow.endpoint == "local", HitRow.row_id.is_(None)
+        )
+        for hit in session.scalars(select(HitRow).where(HitRow.id.in_(newest.group_by(HitRow.study_id)))):
+            wrote = session.scalars(
+                select(OutboxRow).where(
+                    OutboxRow.endpoint == "local",
+                    OutboxRow.operation == PUBLISH,
+                    OutboxRow.subject == f"hit {hit.id}",
+                )
+            ).one_or_none()
+            planned = wrote.request.get(TERMS, {}).get("question") if wrote else None
+            address = with_secret(f"{public_url}/form/{hit.key}", hit.secret)
+            here = figures(Terms(question=question_hash(external_question(address))))["question"]
+            if planned not in (None, here):
+                raise UsageError(
+                    f"the HITs of study {hit.study.name!r} lead annotators to forms at another address than"
+                    f" {public_url}",
+                    "Leave out --port and --public-url: the addresses of before are kept."
+                    if wish.port or wish.public_url
+                    else "Set `public_url` to the address that they were published with.",
+                )

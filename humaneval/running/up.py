@@ -1,0 +1,159 @@
+"""`up`: marketplace, forms and the requester's pages together, around one study, until somebody ends it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, nullcontext, suppress
+from typing import NamedTuple, Protocol
+
+from humaneval.crowd.addresses import preview_urls, refuse_elsewhere, up
+from humaneval.crowd.adopt import adopt
+from humaneval.crowd.as_planned import look
+from humaneval.crowd.collect import collect_work
+from humaneval.crowd.publish import PublishResult, publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.status import EndpointStatus
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_differing
+from humaneval.errors import HumanEvalError, PlatformError, PrerequisiteError
+from humaneval.progress import progress
+from humaneval.running.addresses import Places
+from humaneval.running.servers import OpenAt, forms_up, market_up
+from humaneval.running.watch import EndedError, Ending, standing, watch
+from humaneval.serving import until_told
+from humaneval.settings import Settings
+from humaneval.text import command
+from humaneval.web.requester import requester_address
+
+
+class Addresses(NamedTuple):
+    """What is open in a browser."""
+
+    annotators: str
+    requester: str
+    market: str
+    forms: str
+    started_market: bool
+    """Whether the marketplace was started here. Otherwise it was there, and it stays."""
+
+
+class Reporter(Protocol):
+    """Tells people or programs what happens."""
+
+    def up(self, addresses: Addresses, published: PublishResult) -> None:
+        """Everything is up."""
+
+    def progress(self, line: EndpointStatus) -> None:
+        """Somebody opened a form, or sent one."""
+
+    def trouble(self, error: HumanEvalError) -> None:
+        """Something needs a look. It does not end anything."""
+
+    def complete(self) -> None:
+        """The planned number is in."""
+
+    def ending(self) -> None:
+        """Somebody has asked to end."""
+
+    def ended(self, line: EndpointStatus | None) -> None:
+        """The servers have ended; None if nothing was published yet."""
+
+
+def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, reporter: Reporter) -> None:
+    """Serve everything, publish what is missing, and collect until Ctrl-C or SIGTERM.
+
+    Nothing is lost by an end at any moment, not even by a kill: the next run goes on.
+    """
+    ending, settings, invitation = Ending(), places.settings, ""
+    with ExitStack() as stack:
+        stack.enter_context(until_told(ending))
+        if places.market_file is None:
+            _check_market(at)
+        else:
+            market = market_up(
+                places.market_file,
+                port=places.market_port,
+                public_url=settings.market_site,
+                keys=settings.market_keys,
+            )
+            invitation = stack.enter_context(market).invitation
+        with forms_up(settings, at.engine, open_at, port=settings.port, token=token):
+            with suppress(EndedError):
+                published = publish_rest(at, settings.public_url, ending)
+                reporter.up(_addresses(at, places, invitation, token), published)
+                _tell_over(at, reporter)
+                _work(at, settings, ending, reporter)
+            reporter.ending()
+        # No form can come any more, and what was sent before is at the marketplace.
+        try:
+            collect_work(at)
+        except HumanEvalError as error:
+            reporter.trouble(error)
+    reporter.ended(standing(at))
+
+
+def _check_market(at: StudyAtPlatform) -> None:
+    """Raise PrerequisiteError if the marketplace does not answer, or not to us."""
+    try:
+        at.platform.check_access()
+    except HumanEvalError as error:
+        raise PrerequisiteError(error.message, error.hint) from None
+
+
+def publish_rest(at: StudyAtPlatform, public_url: str, ending: Ending) -> PublishResult:
+    """Put up what is not up yet, as `publish` does. Raises EndedError between two HITs."""
+    refuse_elsewhere(at)
+    adopt(at)
+    look(at, up(at.study, at.endpoint))
+    plan = plan_hits(at)
+    bar = progress(f"Publishing to {at.endpoint}", plan.hits, unit="HITs") if plan.hits else nullcontext()
+    with bar as advance:
+
+        def count(amount: int) -> None:
+            if advance is not None:
+                advance(amount)
+            ending.check()
+
+        result = publish_hits(at, public_url=public_url, keys=plan.keys, advance=count)
+    refuse_differing(at, result.differences)
+    return result
+
+
+def _work(at: StudyAtPlatform, settings: Settings, ending: Ending, reporter: Reporter) -> None:
+    """Collect until the end. A study that tops up gets HITs for the rows of those who were left out."""
+    while not ending.asked():
+        watch(at, ending, reporter.progress, reporter.trouble, until=_is_complete)
+        try:
+            more = 0 if ending.asked() else publish_rest(at, settings.public_url, ending).made
+        except HumanEvalError as error:
+            more = 0
+            reporter.trouble(error)
+        if not (more or ending.asked()):
+            reporter.complete()
+            watch(at, ending, trouble=reporter.trouble)
+
+
+def _tell_over(at: StudyAtPlatform, reporter: Reporter) -> None:
+    """Say that nobody can take a form any more."""
+    line = standing(at)
+    if line is not None and not line.hits_up and not _is_complete(line):
+        reporter.trouble(
+            PlatformError(
+                f"the time of all HITs of study {at.name!r} is over",
+                f"To keep them up longer, while this runs: {command('extend', at.name, '--days', '7')}",
+            )
+        )
+
+
+def _is_complete(line: EndpointStatus) -> bool:
+    return line.submitted >= line.planned
+
+
+def _addresses(at: StudyAtPlatform, places: Places, invitation: str, token: str) -> Addresses:
+    settings = places.settings
+    return Addresses(
+        annotators=invitation or preview_urls(at.study, at.platform.endpoint)[0],
+        requester=requester_address(settings.public_url, token),
+        market=settings.market_site or settings.market_url,
+        forms=settings.public_url,
+        started_market=places.market_file is not None,
+    )

@@ -1,0 +1,155 @@
+"""From a table of stories and systems' sentences to a stored study, in one step. This module is the door.
+
+`from_table_file` reads the file, `from_table_columns` recognises its columns, `from_table_rows` makes
+stories and infills of its rows, and `from_table_settings` the study's settings. None of them knows the
+database.
+
+Whatever can be refused is refused before anything is stored. What is stored goes through the same doors as
+imported stories and replayed infills, so that after a kill the same step goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine, select
+
+from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance, shown_statuses
+from humaneval.errors import UsageError
+from humaneval.infills.generate import judge, run, taken_names
+from humaneval.kinds import build
+from humaneval.resources import words_in
+from humaneval.store.engine import reading
+from humaneval.store.stories import add_stories
+from humaneval.store.tables import GeneratorRow
+from humaneval.stories import Problem
+from humaneval.study.create import Created, create_study
+from humaneval.study.file import StudyFile
+from humaneval.study.from_table_rows import Contents, Entry
+from humaneval.text import ENGLISH, command, listed
+
+KIND = "table"
+"""The kind of a generator whose infills come from a table, in its provenance."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSystem:
+    """A system's sentences as a generator: it fills exactly the blanks for which the table has one."""
+
+    name: str
+    file: str
+    entries: Mapping[Blank, Entry]
+
+    @property
+    def provenance(self) -> Provenance:
+        """The file, and the hash of this system's sentences with their stories: another system in the file,
+        or other line ends, do not change it."""
+        told = sorted(
+            [*blank.story.sentences, blank.position, blank.sample, entry.text]
+            for blank, entry in self.entries.items()
+        )
+        column = next(iter(self.entries.values())).column
+        sha256 = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        return Provenance(kind=KIND, checkpoint=self.file, settings={"sha256": sha256, "column": column})
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        for blank in blanks:
+            entry = self.entries[blank]
+            yield Infill(blank, entry.text, extra={"line": entry.line})
+
+
+def systems_of(contents: Contents, file: Path) -> list[TableSystem]:
+    """The systems of a table as generators."""
+    return [
+        TableSystem(name, file.name, {entry.blank: entry for entry in entries})
+        for name, entries in contents.systems.items()
+        if entries
+    ]
+
+
+def unfit(contents: Contents, file: Path, allow: Sequence[str]) -> list[Problem]:
+    """The sentences that a study cannot show, with their line and column: the rule of every infill."""
+    shown = shown_statuses(allow)  # type: ignore[arg-type]  # statuses are their words
+    found = []
+    for entries in contents.systems.values():
+        for entry in entries:
+            judged = judge(Infill(entry.blank, entry.text))
+            if judged.status not in shown:
+                detail = f" ({judged.detail})" if judged.detail else ""
+                said = f"column {entry.column}: {judged.status}{detail}: {entry.text}"
+                found.append(Problem(str(file), entry.line, said))
+    return sorted(found, key=lambda problem: problem.line)
+
+
+def own_generators(settings: StudyFile) -> list[Generator]:
+    """The control and the human of a study, as far as it shows them."""
+    design = settings.design
+    language = settings.page.language_of_stories
+    spoken = {"language": language} if "control" in words_in(language) and not _english(language) else {}
+    requests = {
+        design.control: GeneratorRequest("control", design.control, options=spoken),
+        design.human: GeneratorRequest("human", design.human),
+    }
+    return [one for name, request in requests.items() if name in design.generators for one in build(request)]
+
+
+def _english(language: str) -> bool:
+    return language.lower().split("-")[0] == ENGLISH
+
+
+def refuse_stored(engine: Engine, generators: Sequence[Generator], settings: StudyFile) -> None:
+    """Raise UsageError if the database has other infills under one of the names, or none by another one that
+    the study shows."""
+    with reading(engine) as session:
+        there = set(session.scalars(select(GeneratorRow.name)))
+    if unknown := set(settings.design.generators) - there - {one.name for one in generators}:
+        raise UsageError(
+            f"neither the table nor the database has infills by {listed(sorted(unknown))}",
+            f"The table has {listed([one.name for one in generators], 20)}.",
+        )
+    taken = taken_names(engine, generators)
+    if not taken:
+        return
+    name = taken[0]
+    forget = command("generators", "forget", name)
+    if name in (settings.design.control, settings.design.human):
+        raise UsageError(
+            f"the database has other infills by {listed(taken)}",
+            f"`{forget}` deletes them if no study shows them. Or set [design] control in a study file.",
+        )
+    raise UsageError(
+        f"the database has infills by {listed(taken)} that are not those of this table",
+        f"Give the system another name: --map COLUMN=system:{name}-2, or in its column of a long table."
+        f" `{forget}` deletes the earlier infills if no study shows them.",
+    )
+
+
+def store_table(
+    engine: Engine,
+    name: str,
+    settings: StudyFile,
+    text: str,
+    contents: Contents,
+    generators: Sequence[Generator],
+    advance: Callable[[int], None] = lambda amount: None,
+) -> Created:
+    """Store stories, infills and study, each through its own door. After a kill, the same call goes on."""
+    add_stories(engine, contents.stories)
+    for generator in generators:
+        blanks = list(generator.entries) if isinstance(generator, TableSystem) else _first(contents.blanks)
+        run(engine, generator, blanks, advance)
+    return create_study(engine, name, settings, text)
+
+
+def number_of_infills(contents: Contents, generators: Sequence[Generator]) -> int:
+    """How many infills `store_table` goes through."""
+    own = len(_first(contents.blanks))
+    return sum(len(one.entries) if isinstance(one, TableSystem) else own for one in generators)
+
+
+def _first(blanks: Sequence[Blank]) -> list[Blank]:
+    return [blank for blank in blanks if blank.sample == 1]

@@ -1,0 +1,293 @@
+"""Recognises what each column of a table holds: by its header, and by what stands in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+from humaneval.domain import POSITIONS, SENTENCES
+from humaneval.errors import InputError
+from humaneval.study.from_table_file import TableFile
+from humaneval.study.from_table_headers import (
+    ENDINGS,
+    FIRST,
+    NAMES,
+    NOT_SENTENCES,
+    ROW_NUMBERS,
+    plain,
+    sentence_number,
+)
+from humaneval.study.from_table_roles import Kind, Layout, Role
+from humaneval.study.from_table_text import MISSING, has_mark, is_gap
+from humaneval.text import has_words, listed
+
+_CONTROL = "control"
+_ENDS = re.compile(r"[.!?…][\"'”’»)]*(?=\s|$)|[。！？।؟]")
+_VALUE = re.compile(r"[-+\d\s.,:/%]+|https?://\S+|\S+@\S+|\d{4}-\d\d-\d\d.*")
+_AT_POSITION = re.compile(
+    r"(.+?)[ _.:-]*(?:pos|position|sentence|sent|s|blank)?[ _.:-]?([1-5])", re.IGNORECASE
+)
+_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d)(?:\.0+|st|nd|rd|th|\.|\s*(?:/|of)\s*5)?")
+
+_Fits = Callable[[int], bool]
+_Test = Callable[[str], bool]
+
+
+def recognise(table: TableFile, given: Mapping[int, Role]) -> Layout:
+    """What each column holds. `given` are the roles that a person named, which are kept.
+
+    Raises InputError for a table without a header line, or with another number of sentences than five.
+    """
+    return _Recognition(table, given).layout()
+
+
+def place_in(cell: str) -> int | None:
+    """The number of a sentence in a cell, as it is written; None for other cells.
+
+    >>> place_in("3"), place_in("sentence3"), place_in("2.0"), place_in("Third"), place_in("12")
+    (3, 3, 2, 3, None)
+    """
+    text = cell.strip().casefold()
+    if text in FIRST:
+        return FIRST[text]
+    found = _PLACE.fullmatch(text)
+    return int(found[1]) if found else None
+
+
+class _Recognition:
+    """The columns of one table, and the roles that were found so far."""
+
+    def __init__(self, table: TableFile, given: Mapping[int, Role]) -> None:
+        self.table = table
+        self.roles: dict[int, Role] = dict(given)
+        self.plain = [plain(name) for name in table.columns]
+        self.all_cells = [table.cells(at) for at in range(len(table.columns))]
+
+    def layout(self) -> Layout:
+        self._refuse_no_header()
+        self._drop_empty()
+        self._sentences()
+        self._one(Kind.POSITION, self._are_places)
+        self._ending()
+        self._row_numbers()
+        self._long()
+        self._one(Kind.ID, self._are_short)
+        self._one(Kind.TITLE, self._any)
+        self._one(Kind.SAMPLE, self._are_numbers)
+        self._stories()
+        self._one(Kind.ORIGINAL, self._are_sentences)
+        self._others()
+        return Layout(
+            self.table.columns, tuple(self._with_zero(self.roles[at]) for at in range(len(self.plain)))
+        )
+
+    def _with_zero(self, role: Role) -> Role:
+        """The role, counting from 0 if it is that of positions among which there is a 0 and no 5."""
+        if role.kind is not Kind.POSITION or role.from_zero:
+            return role
+        at = next(place for place, one in self.roles.items() if one is role)
+        found = {place_in(cell) for cell in self.all_cells[at]}
+        return Role(Kind.POSITION, from_zero=0 in found and SENTENCES not in found)
+
+    def _free(self) -> list[int]:
+        return [at for at in range(len(self.plain)) if at not in self.roles]
+
+    def _has(self, kind: Kind) -> bool:
+        return any(role.kind is kind for role in self.roles.values())
+
+    def _one(self, kind: Kind, fits: _Fits) -> None:
+        """Give the role to the free column that is usually called so and fits; nothing if there is one."""
+        if self._has(kind):
+            return
+        order = NAMES[kind]
+        named = [at for at in self._free() if self.plain[at] in NAMES[kind] and fits(at)]
+        if named:
+            self.roles[min(named, key=lambda at: order.index(self.plain[at]))] = Role(kind)
+
+    # What stands in a column
+
+    def _any(self, at: int) -> bool:
+        return bool(self.all_cells[at])
+
+    def _share(self, at: int, test: _Test) -> float:
+        cells = self.all_cells[at]
+        return sum(map(test, cells)) / len(cells) if cells else 0.0
+
+    def _are_places(self, at: int) -> bool:
+        return self._share(at, lambda cell: place_in(cell) in (0, *POSITIONS)) > 0.5
+
+    def _are_numbers(self, at: int) -> bool:
+        return self._share(at, str.isdecimal) > 0.9
+
+    def _are_short(self, at: int) -> bool:
+        return self._share(at, lambda cell: len(cell.split()) <= 3) > 0.9
+
+    def _are_sentences(self, at: int) -> bool:
+        return self._share(at, _is_sentence) > 0.6 and not self._are_stories(at)
+
+    def _are_stories(self, at: int) -> bool:
+        return self._share(at, _is_story) > 0.5
+
+    def _differ(self, at: int) -> bool:
+        """Whether a column is no category: that has few different values."""
+        cells = [cell for cell in self.all_cells[at] if cell.casefold() not in MISSING]
+        return len(cells) < 5 or len(set(cells)) > 0.2 * len(cells)
+
+    def _is_original(self, at: int) -> bool:
+        original = next((place for place, role in self.roles.items() if role.kind is Kind.ORIGINAL), None)
+        return original is not None and self.all_cells[at] == self.all_cells[original]
+
+    # The steps, each of which gives roles to free columns
+
+    def _refuse_no_header(self) -> None:
+        sentences = [name for name in self.table.columns if _is_sentence(name) and _ENDS.search(name)]
+        if len(sentences) >= 2:
+            raise InputError(
+                f"{self.table.name} has no header line: it begins with {sentences[0]!r}",
+                "Add a line with the columns' names, for example"
+                " sentence1,sentence2,sentence3,sentence4,sentence5,position,system-a,system-b.",
+            )
+
+    def _drop_empty(self) -> None:
+        for at in self._free():
+            if not self.all_cells[at]:
+                self.roles[at] = Role(Kind.IGNORE, why="empty")
+
+    def _sentences(self) -> None:
+        """Columns with one sentence each, by the number in their header."""
+        found = {role.number: at for at, role in self.roles.items() if role.kind is Kind.SENTENCE}
+        for at in self._free():
+            number = sentence_number(self.plain[at])
+            if number is not None and number not in found and (self._are_sentences(at) or self._gaps(at)):
+                found[number] = at
+        if len(found) < SENTENCES - 1:
+            return
+        if 0 in found and SENTENCES not in found:
+            found = {number + 1: at for number, at in found.items()}
+        if surplus := sorted(number for number in found if number not in POSITIONS):
+            named = listed([self.table.columns[at] for at in found.values()], 9)
+            raise InputError(
+                f"{self.table.name} has {len(found)} sentences of each story ({named}), and a story has five",
+                f"Give stories of five sentences, or leave a column out: --map"
+                f" {self.table.columns[found[surplus[-1]]]!r}=ignore.",
+            )
+        self.roles |= {at: Role(Kind.SENTENCE, number) for number, at in found.items()}
+
+    def _ending(self) -> None:
+        """The fifth sentence under a name of its own. Without positions it is what was taken out."""
+        numbers = {role.number for role in self.roles.values() if role.kind is Kind.SENTENCE}
+        endings = [at for at in self._free() if self.plain[at] in ENDINGS]
+        if numbers != set(POSITIONS[:-1]) or not endings:
+            return
+        originals = {*NAMES[Kind.ORIGINAL]} - ENDINGS
+        others = any(self.plain[at] in originals and self._are_sentences(at) for at in self._free())
+        whole = others or self._has(Kind.POSITION) or self._has(Kind.ORIGINAL)
+        self.roles[endings[0]] = Role(Kind.SENTENCE, SENTENCES) if whole else Role(Kind.ORIGINAL)
+
+    def _gaps(self, at: int) -> bool:
+        """Whether a column has only blanks and sentences."""
+        return self._share(at, lambda cell: is_gap(cell) or _is_sentence(cell)) > 0.8
+
+    def _row_numbers(self) -> None:
+        for at in self._free():
+            name, cells = self.plain[at], self.all_cells[at]
+            unnamed = self.table.columns[at].startswith("column ")
+            if not (unnamed or name in ROW_NUMBERS) or not all(cell.isdecimal() for cell in cells):
+                continue
+            if all(int(after) == int(before) + 1 for before, after in pairwise(cells)):
+                self.roles[at] = Role(Kind.IGNORE, why="a row number")
+
+    def _long(self) -> None:
+        """A column that names the system, and one with its sentence. Both are needed, or neither is taken."""
+        generator = next((at for at, role in self.roles.items() if role.kind is Kind.GENERATOR), None)
+        text = next((at for at, role in self.roles.items() if role.kind is Kind.TEXT), None)
+        if generator is None:
+            named = [at for at in self._free() if self.plain[at] in NAMES[Kind.GENERATOR]]
+            generator = next((at for at in named if self._are_short(at) and not self._are_places(at)), None)
+        if generator is None:
+            return
+        order = NAMES[Kind.TEXT]
+        texts = [at for at in self._free() if self.plain[at] in order and self._are_sentences(at)]
+        texts.sort(key=lambda at: order.index(self.plain[at]))
+        others = [
+            at for at in self._free() if self._are_sentences(at) and self._differ(at) and at not in texts
+        ]
+        others = [at for at in others if self.plain[at] not in {*NAMES[Kind.ORIGINAL], *NOT_SENTENCES}]
+        if text is None and len(others) <= 1:
+            text = next(iter([*texts, *others]), None)
+        if text is not None:
+            self.roles |= {generator: Role(Kind.GENERATOR), text: Role(Kind.TEXT)}
+
+    def _stories(self) -> None:
+        """The whole story in one column, or in two around a blank, if its sentences have no columns."""
+        if any(role.kind is Kind.SENTENCE for role in self.roles.values()):
+            return
+        self._one(Kind.STORY, self._are_stories)
+        if self._has(Kind.STORY):
+            return
+        pair = [
+            next((at for at in self._free() if self.plain[at] in NAMES[kind]), None)
+            for kind in (Kind.BEFORE, Kind.AFTER)
+        ]
+        if (before := pair[0]) is not None and (after := pair[1]) is not None:
+            self.roles |= {before: Role(Kind.BEFORE), after: Role(Kind.AFTER)}
+            return
+        whole = [at for at in self._free() if self._are_stories(at)]
+        if whole and not self._has(Kind.BEFORE):
+            self.roles[whole[0]] = Role(Kind.STORY)
+        elif self._has(Kind.ID):
+            return
+        # A column `story` that holds ids.
+        named = [at for at in self._free() if self.plain[at] in ("story", "stories") and self._are_short(at)]
+        if named and not whole:
+            self.roles[named[0]] = Role(Kind.ID)
+
+    def _others(self) -> None:
+        """Columns with sentences are systems, unless each line has one system. The rest is not used."""
+        long = self._has(Kind.GENERATOR)
+        for at in self._free():
+            name = self.table.columns[at]
+            if self.plain[at] == _CONTROL:
+                role = Role(Kind.IGNORE, why="the study makes its own control")
+            elif self.plain[at] in NAMES[Kind.ORIGINAL] and self._is_original(at):
+                role = Role(Kind.IGNORE, why="the same as the original sentence")
+            elif long or self.plain[at] in NOT_SENTENCES:
+                role = Role(Kind.IGNORE)
+            elif self._share(at, _is_sentence) > 0.5 and (self._differ(at) or self._share(at, _ends) > 0.5):
+                role = Role(Kind.SYSTEM, system=name)
+            else:
+                role = Role(Kind.IGNORE, why="no sentences")
+            self.roles[at] = role
+        if not self._has(Kind.POSITION):
+            self._systems_at_positions()
+
+    def _systems_at_positions(self) -> None:
+        """Columns such as `ilm 1` to `ilm 5`: what a system wrote for each position."""
+        columns = {at: role for at, role in self.roles.items() if role.kind is Kind.SYSTEM}
+        parts = {at: _AT_POSITION.fullmatch(role.system) for at, role in columns.items()}
+        stems: dict[str, set[str]] = {}
+        for part in parts.values():
+            if part is None:
+                return
+            stems.setdefault(part[1], set()).add(part[2])
+        if stems and min(map(len, stems.values())) > 1:
+            for at, part in parts.items():
+                if part is not None:
+                    self.roles[at] = Role(Kind.SYSTEM, int(part[2]), part[1])
+
+
+def _is_sentence(cell: str) -> bool:
+    """Whether a cell has words as a sentence has, and is no number, date or address."""
+    several = " " in cell or (not cell.isascii() and len(cell) > 3)
+    return several and has_words(cell) and not _VALUE.fullmatch(cell)
+
+
+def _ends(cell: str) -> bool:
+    return bool(_ENDS.search(cell))
+
+
+def _is_story(cell: str) -> bool:
+    listing = cell.startswith("[") and cell.endswith("]") and cell.count(",") >= SENTENCES - 2
+    ends = len(_ENDS.findall(cell))
+    return listing or ends >= SENTENCES - 1 or (ends >= SENTENCES - 2 and has_mark(cell))

@@ -1,0 +1,268 @@
+"""The settings of a study that is made from a table: what the table itself decides, and why."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from humaneval.domain import POSITIONS, Story, refuse_name
+from humaneval.errors import InputError, UsageError
+from humaneval.store.stories import AUTO, TEST
+from humaneval.study.create import design_of
+from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file, rounded_up
+from humaneval.study.from_table_rows import Contents
+from humaneval.study.presets import laid_by
+from humaneval.study.usable_infills import SAMPLE, CommonBlanks
+from humaneval.text import ENGLISH, counted
+
+FEWEST = 3
+"""Passages of a form, at least, if the table has too few stories for one of each generator."""
+MOST = 100
+"""Annotators that are chosen without being asked for, as many as the paper had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line says about the study: its file, a preset, and settings of [design]."""
+
+    file: Path | None
+    preset: str | None
+    design: Mapping[str, Any]
+
+
+class Settled(NamedTuple):
+    """The study's settings with their text, and a line for each thing that the table decided."""
+
+    read: ReadStudyFile
+    said: tuple[str, ...]
+    lacking: Mapping[str, int]
+    """For each system, the blanks of the table that it has not filled: they are left out for all."""
+
+
+def settle(contents: Contents, asked: Asked) -> Settled:
+    """The settings of the study. Raises InputError, before anything is stored, if the table is too small.
+
+    Of a person's own file, everything holds but the generators. Without a file, the table also decides the
+    number of annotators and the language of the stories.
+    """
+    own = _own(asked)
+    said: list[str] = []
+    page = _language(contents.stories, own, said)
+    names = _generators(contents, asked, own, page, said)
+    design: dict[str, Any] = {**asked.design, **names}
+    common = _common(contents, design["generators"])
+    every, counts = len(design["generators"]), _counts(common, own.design.get("positions", POSITIONS))
+    size = own.design.get("passages_per_row") or _size(counts, every, said)
+    if size != every:
+        design["passages_per_row"] = size
+    design["positions"] = _positions(counts, size, said)
+    if split := _split(contents.stories, asked, own):
+        design["split"] = split
+    chosen = "annotators" not in own.design
+    if chosen:
+        responses = own.design.get("responses_per_passage", 1)
+        design["annotators"] = _annotators(common, design, size, responses)
+    read = read_study_file(
+        asked.file, preset=asked.preset, overrides={"design": design, **({"page": page} if page else {})}
+    )
+    _try_out(read.settings, contents, common, chosen, said)
+    return Settled(read, tuple(said), _lacking(contents, read.settings))
+
+
+def _lacking(contents: Contents, settings: StudyFile) -> dict[str, int]:
+    first = {blank for blank in contents.blanks if blank.sample == SAMPLE}
+    wanted = {blank for blank in first if blank.position in settings.design.positions}
+    counts = {
+        name: len(wanted - {entry.blank for entry in entries})
+        for name, entries in contents.systems.items()
+        if name in settings.design.generators
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+class _Own(NamedTuple):
+    """The settings that a person gave, by file, preset or option."""
+
+    design: Mapping[str, Any]
+    page: Mapping[str, Any]
+
+
+def _own(asked: Asked) -> _Own:
+    values: dict[str, Any] = {}
+    if asked.file is not None:
+        try:
+            values = tomllib.loads(asked.file.read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError):
+            read_study_file(asked.file, preset=asked.preset)  # which says what is wrong
+    design, page = values.get("design"), values.get("page")
+    laid = laid_by(asked.preset).get("design", {})
+    design = design if isinstance(design, dict) else {}
+    return _Own({**design, **laid, **asked.design}, page if isinstance(page, dict) else {})
+
+
+def _language(stories: Sequence[Story], own: _Own, said: list[str]) -> dict[str, Any]:
+    """The language of the stories, if it is not English and no file says one."""
+    code, number = Counter(story.language for story in stories).most_common(1)[0] if stories else (ENGLISH, 0)
+    if code == ENGLISH or 2 * number <= len(stories) or {"language", "story_language"} & set(own.page):
+        return {}
+    said.append(
+        f"The stories are in another language than English (it seems to be {code}); the page itself is in"
+        " English. For its own words, set page.language in a study file."
+    )
+    return {"story_language": code}
+
+
+def _generators(
+    contents: Contents, asked: Asked, own: _Own, page: Mapping[str, Any], said: list[str]
+) -> dict[str, Any]:
+    """Control, human and the table's systems, unless options name others."""
+    control, human = own.design.get("control", "control"), own.design.get("human", "human")
+    names: dict[str, Any] = {}
+    if page and control == "control" and "generators" not in asked.design:  # so the English one is called
+        control = names["control"] = f"control-{page['story_language']}"
+    every = [control, human, *(name for name, entries in contents.systems.items() if entries)]
+    for name in every[2:]:
+        if name in (control, human):
+            raise InputError(
+                f"the table calls a system {name!r}, and that is the study's own {name}",
+                f"Rename it: --map COLUMN=system:{name}-2; or leave it out: --map COLUMN=ignore.",
+            )
+    refuse_system_names(every[2:])
+    if "generators" in asked.design:
+        return names
+    given = own.design.get("generators")
+    if isinstance(given, list) and set(map(str, given)) == set(every):
+        return {**names, "generators": given}
+    if given is not None:
+        where = f"--preset {asked.preset}" if asked.preset else str(asked.file)
+        said.append(f"The generators are those of the table, not those of {where}.")
+    return {**names, "generators": every}
+
+
+def refuse_system_names(names: Sequence[str]) -> None:
+    """Raise UsageError for a header that cannot be the name of a generator, and say how to give another."""
+    for name in names:
+        try:
+            refuse_name(name)
+        except UsageError as error:
+            raise UsageError(
+                error.message, f"Give it another: --map COLUMN=system:NAME. {error.hint}"
+            ) from None
+
+
+def _common(contents: Contents, generators: Collection[str]) -> dict[str, set[int]]:
+    """The positions of each story that every system of the study has filled."""
+    filled = [
+        {(entry.blank.story.id, entry.blank.position) for entry in entries if entry.blank.sample == SAMPLE}
+        for name, entries in contents.systems.items()
+        if name in generators
+    ]
+    common: dict[str, set[int]] = {}
+    for blank in contents.blanks:
+        if all((blank.story.id, blank.position) in one for one in filled):
+            common.setdefault(blank.story.id, set()).add(blank.position)
+    return common
+
+
+def _counts(common: Mapping[str, Collection[int]], wanted: Any) -> dict[int, int]:
+    """How many stories are filled at each position that the study may use."""
+    positions = [at for at in POSITIONS if at in wanted] if isinstance(wanted, (list, tuple)) else POSITIONS
+    return {at: sum(at in filled for filled in common.values()) for at in positions}
+
+
+def _size(counts: Mapping[int, int], generators: int, said: list[str]) -> int:
+    """How many passages a form shows: one of each generator, or fewer if most stories would be lost."""
+    for size in range(generators, FEWEST - 1, -1):
+        if 2 * sum(count for count in counts.values() if count >= size) >= sum(counts.values()) > 0:
+            if size < generators:
+                said.append(
+                    f"A form shows {size} of the {generators} generators: its stories differ, and too few"
+                    " have the same position for more."
+                )
+            return size
+    return generators
+
+
+def _positions(counts: Mapping[int, int], size: int, said: list[str]) -> list[int]:
+    """The positions with enough stories for a form. Those without any are not mentioned."""
+    enough = [at for at, count in counts.items() if count >= size]
+    few = [at for at, count in counts.items() if 0 < count < size]
+    if not enough:
+        most = max(counts, key=lambda at: counts[at])
+        raise InputError(
+            f"the table has too few stories: a form shows {size} passages, each of another story, and"
+            f" {counted(counts[most], 'story', 'is', 'are', plural='stories')} filled by every system at"
+            f" position {most}, where most are",
+            f"Give at least {size} stories for a position, or show fewer systems: --generators NAMES.",
+        )
+    if few:
+        told = ", ".join(f"{at} ({counted(counts[at], 'story', plural='stories')})" for at in few)
+        said.append(
+            f"Left out: position {told}. A form shows {size} passages of different stories, so each position"
+            f" needs {size} stories."
+        )
+    if len(enough) == 1:
+        said.append(
+            f"All blanks are at position {enough[0]}. Annotators may notice that, and scores say nothing"
+            " about other positions."
+        )
+    return enough
+
+
+def _split(stories: Sequence[Story], asked: Asked, own: _Own) -> str | None:
+    """A split to name if the stories were imported before, and the study would not take them otherwise."""
+    splits = {story.split for story in stories}
+    if own.design.get("split", AUTO) != AUTO or splits <= {"", TEST}:
+        return None
+    return splits.pop() if len(splits) == 1 else ""
+
+
+def _annotators(
+    common: Mapping[str, Collection[int]], design: Mapping[str, Any], size: int, responses: Any
+) -> int:
+    """Enough for every passage, in whole rounds of the design, but not more than about MOST.
+
+    A round has a row for each position and generator. It shows as many stories at each position as there are
+    generators, and each of these passages once.
+    """
+    generators, positions = len(design["generators"]), design["positions"]
+    if not isinstance(responses, int) or responses < 1:
+        return MOST  # the study file is refused for it
+    round_ = len(positions) * generators * responses
+    stories = max(sum(at in filled for filled in common.values()) for at in positions)
+    rows = rounded_up(-(-stories // generators) * round_ * generators // size, len(positions) * responses)
+    return min(rows, max(MOST // round_ * round_, round_))
+
+
+def _try_out(
+    settings: StudyFile,
+    contents: Contents,
+    common: Mapping[str, set[int]],
+    chosen: bool,
+    said: list[str],
+) -> None:
+    """Lay the design out, which raises DesignError if it is impossible, and say what it shows."""
+    design = settings.design
+    table = {design.control, design.human, *contents.systems}
+    if set(design.generators) - table:
+        return  # infills of other generators are in the database, which decides
+    blanks = {story: sorted(filled) for story, filled in common.items()}
+    made = design_of(settings, CommonBlanks(blanks, {}, len(blanks), 0), design.annotators)
+    shown = len({cell for row in made.rows for cell in row})
+    every = sum(at in design.positions for filled in common.values() for at in filled) * len(
+        design.generators
+    )
+    if chosen and shown == every:
+        said.append(
+            f"{design.annotators:,} annotators: so each of the {every:,} passages is judged at least once."
+            " --annotators sets another number."
+        )
+    elif chosen:
+        said.append(
+            f"{design.annotators:,} annotators: they judge {shown:,} of the {every:,} passages. --annotators"
+            " sets another number."
+        )

@@ -1,0 +1,83 @@
+"""Lets the right token in, and makes every other address of the requester's pages look like none."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+from flask import Flask, Response, current_app, request
+from sqlalchemy import Engine
+from werkzeug.exceptions import HTTPException, NotFound
+
+from humaneval.crowd.pseudonyms import stored_secret
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import StoreError
+from humaneval.store.engine import writing
+from humaneval.web.hit_forms import http_error
+from humaneval.web.requester import pages
+from humaneval.web.requester.heard import Heard
+from humaneval.web.requester.render import page
+
+FOLDER = "requester"
+SECRET = "requester's token"
+TOKEN_BYTES = 20
+"""Nobody guesses 160 bits, and the address still fits on a line."""
+
+
+def token_of(engine: Engine) -> str:
+    """The token of this database, made at its first use. It stays the same, so that addresses can be kept."""
+    with writing(engine) as session:
+        return stored_secret(session, SECRET)[:TOKEN_BYTES].hex()
+
+
+def requester_address(public_url: str, token: str) -> str:
+    """Where a browser finds the pages of a server that is reached at `public_url`.
+
+    >>> requester_address("https://lab.example/forms/", "0123")
+    'https://lab.example/forms/requester/0123/'
+    """
+    return f"{public_url.rstrip('/')}/{FOLDER}/{token}/"
+
+
+def install(app: Flask, token: str, open_at: Callable[[str, str], StudyAtPlatform] | None = None) -> None:
+    """Add the pages to `app` under `token`. Without a token there are none.
+
+    `open_at` opens a study at an endpoint, both by name, so that the platform can be asked.
+    """
+    if not token:
+        return
+    app.extensions[pages.HEARD] = Heard(open_at)
+    expected = token.encode()
+
+    @app.before_request
+    def refuse_other_tokens() -> Response | None:
+        """Before all else: a method or a page that does not exist must tell nothing either."""
+        parts = request.path.split("/")
+        if len(parts) < 3 or parts[1] != FOLDER:
+            return None
+        if not hmac.compare_digest(parts[2].encode(), expected):
+            return http_error(NotFound())  # as for any other address, and not as these pages say it
+        if len(parts) == 3:  # a relative address, because a proxy may put us into a folder
+            return Response(status=308, headers={"Location": f"{token}/"})
+        return None
+
+    app.register_blueprint(pages.blueprint, url_prefix=f"/{FOLDER}/<token>")
+
+
+@pages.blueprint.url_value_preprocessor
+def forget_the_token(endpoint: str | None, values: dict[str, object] | None) -> None:
+    """No page needs the token: all links are relative."""
+    if values:
+        values.pop("token", None)
+
+
+@pages.blueprint.errorhandler(Exception)
+def failed(error: Exception) -> Response:
+    """Flask's own log entry of an error would hold the address."""
+    if isinstance(error, HTTPException):
+        return page("failed.html", status=error.code or 500, missing=error.code == 404, busy=False)
+    if isinstance(error, StoreError):
+        current_app.logger.error("store: %s", error.message)
+        return page("failed.html", status=503, missing=False, busy=True)
+    current_app.logger.error("a requester's page failed", exc_info=error)
+    return page("failed.html", status=500, missing=False, busy=False)

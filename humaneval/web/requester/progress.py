@@ -1,0 +1,261 @@
+"""Where a study stands: by endpoint as `status` has it, by generator and position, and what waits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Engine, and_, case, func, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.advice import Line, progress_lines, stray_lines, unpublished, waiting_lines
+from humaneval.crowd.ledger import INSTEAD
+from humaneval.crowd.pseudonyms import without_ids
+from humaneval.crowd.reversible import OVERTAKEN
+from humaneval.crowd.review import would_review
+from humaneval.crowd.status import EndpointStatus, study_status
+from humaneval.domain import POSITIONS
+from humaneval.store.engine import reading
+from humaneval.store.queries import answerers
+from humaneval.store.tables import (
+    COLLECTED,
+    AnswerRow,
+    AssignmentRow,
+    DifferenceRow,
+    GeneratorRow,
+    OutboxRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    StudyRow,
+)
+from humaneval.study.stored import Study, study_of
+from humaneval.text import Answerers, command
+from humaneval.web.requester.heard import Heard
+
+
+@dataclass(slots=True)
+class Counts:
+    """Passages of forms, by what has become of the forms."""
+
+    planned: int = 0
+    """In the design."""
+    out: int = 0
+    """Open in a browser now."""
+    answered: int = 0
+    """Answered on our server, and not collected."""
+    collected: int = 0
+    approved: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Count these, too."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
+class OfGenerator:
+    """How far the answers about one generator are."""
+
+    name: str
+    role: str
+    all: Counts = field(default_factory=Counts)
+    at: dict[int, Counts] = field(default_factory=lambda: {each: Counts() for each in POSITIONS})
+    """By the position of the sentence that was replaced."""
+
+
+def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
+    """The generators in the study file's order."""
+    where = (PassageRow.generator_id, PassageRow.role, PassageRow.position)
+    found: dict[int, OfGenerator] = {}
+    with reading(study.engine) as session:
+        names = dict(session.execute(select(GeneratorRow.id, GeneratorRow.name)).all())
+        planned = session.execute(
+            select(*where, func.count())
+            .select_from(RowPassageRow)
+            .join(RowRow, RowRow.id == RowPassageRow.row_id)
+            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+            .where(RowRow.study_id == study.id)
+            .group_by(*where)
+        )
+        lines: list[tuple[int, str, int, Counts]] = [
+            (generator, role, position, Counts(planned=number))
+            for generator, role, position, number in planned
+        ]
+        is_open = and_(AssignmentRow.state == "opened", AssignmentRow.lease_until > moment)
+        stage = case(
+            (is_open, "out"),
+            (AssignmentRow.state == "answered", "answered"),
+            (AssignmentRow.state == "approved", "approved"),
+            (AssignmentRow.state.in_(COLLECTED), "collected"),
+        )
+        work = session.execute(
+            select(*where, stage.label("stage"), func.count())
+            .select_from(AssignmentRow)
+            .join(RowPassageRow, RowPassageRow.row_id == AssignmentRow.row_id)
+            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+            .where(AssignmentRow.study_id == study.id, stage.is_not(None))
+            .group_by(*where, "stage")
+        )
+        for generator, role, position, reached, number in work:
+            counts = Counts(**{reached: number})
+            if reached == "approved":
+                counts.collected = number
+            lines.append((generator, role, position, counts))
+    for generator, role, position, counts in lines:
+        of = found.setdefault(generator, OfGenerator(names[generator], role))
+        of.all.add(counts)
+        of.at[position].add(counts)
+    order = {name: at for at, name in enumerate(study.settings.design.generators)}
+    return sorted(found.values(), key=lambda one: order.get(one.name, len(order)))
+
+
+def by_position(generators: Iterable[OfGenerator]) -> dict[int, Counts]:
+    """The same added up over generators, for the positions that the design has."""
+    found: dict[int, Counts] = defaultdict(Counts)
+    for one in generators:
+        for position, counts in one.at.items():
+            found[position].add(counts)
+    return {position: counts for position, counts in sorted(found.items()) if counts.planned}
+
+
+class Standing(NamedTuple):
+    """A study as the list of studies shows it."""
+
+    study: Study
+    is_test: bool
+    simulated: str
+    """The warning about programs that answered; empty if only people did."""
+    created_at: datetime
+    endpoints: list[EndpointStatus]
+    asked: dict[str, datetime]
+    """When each platform that was asked answered, by endpoint."""
+
+
+def count_studies(session: Session) -> int:
+    """How many studies the database has."""
+    return session.scalar(select(func.count()).select_from(StudyRow)) or 0
+
+
+def standing(session: Session, row: StudyRow, study: Study, heard: Heard) -> Standing:
+    """Where a study stands, by our database and what platforms said last."""
+    told = heard.of(study)
+    return Standing(
+        study,
+        row.is_test,
+        _warning(answerers(session, row), row),
+        row.created_at,
+        study_status(study, there={endpoint: one.there for endpoint, one in told.items()}),
+        {endpoint: one.at for endpoint, one in told.items()},
+    )
+
+
+def standings(session: Session, engine: Engine, rows: Iterable[StudyRow], heard: Heard) -> Iterator[Standing]:
+    """The same for several studies."""
+    for row in rows:
+        yield standing(session, row, study_of(engine, row), heard)
+
+
+def _warning(who: Answerers, row: StudyRow) -> str:
+    if who.programs and who.people:
+        return f"{who}. Numbers of both together say nothing about people."
+    if who.programs or (row.simulated and not who.people):
+        return "Simulated people: these numbers say nothing about real ones."
+    return ""
+
+
+class Waits(NamedTuple):
+    """What waits for a person, in the words of `status` and `review`, with the command for each decision."""
+
+    lines: list[Line]
+    strays: list[Line]
+    """About submissions that match no form."""
+
+
+def waiting(study: Study, endpoints: Sequence[EndpointStatus], moment: datetime) -> Waits:
+    """All that waits. What `status` only sends to `review` for is left out: these pages show it."""
+    lines: list[Line] = []
+    strays: list[Line] = []
+    for one in endpoints:
+        review, work = command("review", study.name, "--to", one.endpoint), would_review(study, one.endpoint)
+        said = progress_lines(one, study.name, moment)
+        lines += waiting_lines(study.name, one.endpoint, work)
+        lines += [line for line in said if line.waits and line.command != review]
+        strays += stray_lines(study.name, one.endpoint, work)
+    return Waits(lines if endpoints else [unpublished(study.name)], strays)
+
+
+class Said(NamedTuple):
+    """Something that a platform said, and when."""
+
+    endpoint: str
+    what: str
+    at: datetime | None
+
+
+_OPERATIONS = {
+    "publish": "a HIT is up",
+    "publish link": "a link is up",
+    "invite": "a link is up",
+    "approve": "a form is approved",
+    "reject": "a form is rejected",
+    "bonus": "a bonus is paid",
+    "compensate": "a HIT that makes good for lost work is up",
+    "notify": "a letter is sent",
+    "close": "a HIT is taken down",
+    "balance": "the balance before the first HIT is known",
+}
+
+
+def last_said(study: Study, endpoints: Iterable[str]) -> list[Said]:
+    """What each platform said last, as far as it was kept: nobody is asked here."""
+    found: list[Said] = []
+    with reading(study.engine) as session:
+        for endpoint in endpoints:
+            found += _last_said_at(session, study, endpoint)
+    return found
+
+
+def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Said]:
+    here = (OutboxRow.study_id == study.id, OutboxRow.endpoint == endpoint)
+    done = session.execute(
+        select(OutboxRow.operation, OutboxRow.confirmed_at)
+        .where(*here, OutboxRow.confirmed_at.is_not(None))
+        .order_by(OutboxRow.confirmed_at.desc(), OutboxRow.id.desc())
+        .limit(1)
+    ).first()
+    if done:
+        by_link = f"{done.operation} {endpoint}"
+        words = _OPERATIONS.get(by_link) or _OPERATIONS.get(done.operation, f"“{done.operation}” is done")
+        yield Said(endpoint, f"Confirmed: {words}.", done.confirmed_at)
+    came = session.scalar(
+        select(func.max(AnswerRow.received_at))
+        .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+        .where(AnswerRow.source == "platform")
+    )
+    if came:
+        yield Said(endpoint, "Gave us the answers of a form that we collected.", came)
+    failed = session.execute(
+        select(OutboxRow.operation, OutboxRow.state, OutboxRow.error, OutboxRow.attempted_at)
+        .where(*here, OutboxRow.state != "confirmed", OutboxRow.attempts > 0)
+        .where(OutboxRow.error.not_in(("", OVERTAKEN, INSTEAD)))
+        .order_by(OutboxRow.attempted_at.desc(), OutboxRow.id.desc())
+        .limit(1)
+    ).first()
+    if failed:
+        said = "Refused" if failed.state == "refused" else "Did not confirm"
+        words = without_ids(session, failed.error)
+        yield Said(endpoint, f"{said} “{failed.operation}”: {words}", failed.attempted_at)
+    differs = session.execute(
+        select(DifferenceRow.what, DifferenceRow.found_at)
+        .where(DifferenceRow.study_id == study.id, DifferenceRow.endpoint == endpoint)
+        .where(DifferenceRow.over_at.is_(None))
+        .order_by(DifferenceRow.found_at.desc(), DifferenceRow.id.desc())
+        .limit(1)
+    ).first()
+    if differs:
+        yield Said(endpoint, f"Shows a HIT that is not as planned: {differs.what}.", differs.found_at)

@@ -1,0 +1,98 @@
+"""The scores of a study, and whether it is too early to look at them."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import NamedTuple
+
+from markupsafe import Markup
+from sqlalchemy import func, select
+
+from humaneval.errors import HumanEvalError
+from humaneval.report.figures.forest import score_plot
+from humaneval.report.phrases import chance, control, excluded, few, method, sentence
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
+from humaneval.store.engine import reading
+from humaneval.store.queries import TEST_ENDPOINTS, forms_set_aside, rows_in
+from humaneval.store.tables import COLLECTED, AssignmentRow, StudyRow
+from humaneval.study.enlarge import additions_of
+from humaneval.study.scores import collected
+from humaneval.study.stored import Study
+
+_NONE = Declared((), below_human=False)
+"""No comparison: they take most of the time, and the page has none."""
+_one_at_a_time = Lock()
+"""Scores and plots take the processor, and people who answer come first."""
+
+
+class Ready(NamedTuple):
+    """How many forms of the design are in."""
+
+    forms: int
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        return self.forms >= self.planned
+
+
+class Row(NamedTuple):
+    """A generator's score, and the same before exclusions."""
+
+    score: GeneratorScore
+    before: GeneratorScore
+
+
+class Shown(NamedTuple):
+    """The scores as a page shows them, or why there are none."""
+
+    table: ScoreTable | None = None
+    rows: tuple[Row, ...] = ()
+    wide: Markup = Markup()
+    narrow: Markup = Markup()
+    words: tuple[str, ...] = ()
+    """The plot in words."""
+    notes: tuple[str, ...] = ()
+    additions: tuple[str, ...] = ()
+    error: str = ""
+    hint: str = ""
+
+
+def ready(study: Study) -> Ready:
+    """How many forms of the design have an answer that is collected, and is not to be replaced."""
+    found = select(func.count(AssignmentRow.row_id.distinct())).where(
+        AssignmentRow.study_id == study.id,
+        AssignmentRow.state.in_(COLLECTED),
+        ~AssignmentRow.row_replaced,
+    )
+    if not study.settings.design.pilot:  # a rehearsal's answers are left out of the scores
+        found = found.where(AssignmentRow.endpoint.not_in(TEST_ENDPOINTS))
+    with reading(study.engine) as session:
+        return Ready(session.scalar(found) or 0, rows_in(session, study.id))
+
+
+def shown(study: Study) -> Shown:
+    """The scores of `score`, of a pilot those of `score --tests`, with table and plot as in the report."""
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
+        is_test, aside = row.is_test, forms_set_aside(session, row)
+    with _one_at_a_time:
+        try:
+            found = collected(study, tests=is_test)
+            table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
+        except HumanEvalError as error:
+            return Shown(error=error.message, hint=error.hint)
+        before = {one.generator: one for one in table.before_exclusions}
+        notes = [excluded(table), control(table), chance(table.chance), method(table.scores), few(table)]
+        if aside:
+            notes.append(f"Forms left out, rejected or by people who had taken part before: {aside}.")
+        return Shown(
+            table,
+            tuple(Row(one, before[one.generator]) for one in table.scores),
+            Markup(score_plot(table).svg()),
+            Markup(score_plot(table, narrow=True).svg()),
+            tuple(sentence(one, table.level) for one in table.scores),
+            tuple(note for note in notes if note),
+            tuple(each.describe() for each in additions_of(study)),
+        )

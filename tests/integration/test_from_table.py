@@ -1,0 +1,195 @@
+"""`study create --from`: from nothing to a published study; what a refused or killed run leaves behind."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from humaneval.store.engine import open_engine, reading
+from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow, StudyRow
+from humaneval.study import from_table
+from tests.commands import Command
+from tests.unit.test_from_table import FIVE, by_a, by_b, story
+
+HEADER = (*FIVE, "position", "model a", "model b")
+
+
+def rows(names: int = 20) -> list[list[Any]]:
+    people = [f"Tom{number}" for number in range(names)]
+    return [[*story(name), at % 5 + 1, by_a(name), by_b(name)] for at, name in enumerate(people)]
+
+
+def save(lines: Sequence[Sequence[Any]], header: Sequence[str] = HEADER, name: str = "table.csv") -> None:
+    with Path(name).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *lines])
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the database will be. It is not there yet."""
+    path = tmp_path / "new.db"
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(path))
+    return path
+
+
+def count(path: Path, what: Any) -> int:
+    engine = open_engine(f"sqlite:///{path}")
+    with reading(engine) as session:
+        number = session.scalar(select(func.count()).select_from(what))
+    engine.dispose()
+    return number or 0
+
+
+def test_a_table_becomes_a_published_study_with_nothing_imported_before(
+    command: Command, there: Path, market: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(rows())
+    made = command("study", "create", "mine", "--from", "table.csv", "--yes")
+    assert made.code == 0
+    assert "Study 'mine' created: 20 rows, 80 passages from 20 stories, 4 generators." in made.out
+    assert made.out.endswith("Next: humaneval up mine\n")
+    assert "model a    system model a" in made.err
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    published = command("publish", "mine", "--to", "local", "--json").json
+    assert (published["made"], published["assignments"]) == (3, 20)
+    engine = open_engine(f"sqlite:///{there}")
+    with reading(engine) as session:
+        generator = session.scalars(select(GeneratorRow).where(GeneratorRow.name == "model a")).one()
+        run = session.scalars(select(RunRow).where(RunRow.generator_id == generator.id)).one()
+        assert (generator.kind, run.checkpoint, run.settings["column"]) == ("table", "table.csv", "model a")
+        infills = session.scalars(select(InfillRow).where(InfillRow.run_id == run.id)).all()
+        assert {one.status for one in infills} == {"ok"}
+        assert infills[0].extra == {"line": 2}
+    engine.dispose()
+
+
+def test_the_same_command_again_says_that_it_is_there(command: Command, there: Path) -> None:
+    save(rows())
+    command("study", "create", "mine", "--from", "table.csv", "--yes")
+    again = command("study", "create", "mine", "--from", "table.csv", "--yes", "--json")
+    assert again.json["was_there"] is True
+    assert again.json["table"]["systems"] == {"model a": 20, "model b": 20}
+    assert (count(there, StoryRow), count(there, InfillRow), count(there, StudyRow)) == (20, 80, 1)
+
+
+def test_a_killed_run_goes_on(command: Command, there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(rows())
+
+    def killed(*arguments: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(from_table, "create_study", killed)
+        assert command("study", "create", "mine", "--from", "table.csv", "--yes").code == 130
+    assert (count(there, InfillRow), count(there, StudyRow)) == (80, 0)
+    assert command("study", "create", "mine", "--from", "table.csv", "--yes").code == 0
+    assert (count(there, StoryRow), count(there, InfillRow), count(there, StudyRow)) == (20, 80, 1)
+
+
+def test_without_a_terminal_the_command_to_repeat_is_said_and_nothing_stored(
+    command: Command, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(rows())
+    arguments = ("study", "create", "my study", "--from", "table.csv", "--map", "model b=ignore", "--pilot")
+    asked = command(*arguments)
+    assert asked.code == 2
+    assert "position   which sentence was taken out" in asked.err
+    repeat = "humaneval study create 'my study' --from table.csv --yes --pilot --map 'model b=ignore'"
+    assert f"If they are: `{repeat}`. If not, add --map COLUMN=ROLE." in asked.err
+    assert not there.exists()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.confirm", lambda *told, **more: False)
+    assert command(*arguments).code == 2
+    assert not there.exists()
+    monkeypatch.setattr("click.confirm", lambda *told, **more: True)
+    assert "3 generators" in command(*arguments).out
+
+
+@pytest.mark.parametrize("fault", ["a line", "an infill", "too few", "the study's name", "a generator"])
+def test_a_refused_table_changes_nothing(command: Command, there: Path, fault: str) -> None:
+    lines = rows()
+    name, more = "mine", []
+    if fault == "a line":
+        lines[3][5] = 9
+    elif fault == "an infill":
+        lines[3][6] = "She slept. He left."
+    elif fault == "too few":
+        lines = lines[:3]
+    elif fault == "the study's name":
+        name = "a/b"
+    else:
+        more = ["--generators", "control,human,model c"]
+    save(lines)
+    told = command("study", "create", name, "--from", "table.csv", "--yes", *more)
+    assert told.code in (1, 2)
+    said = {
+        "a line": "table.csv:5: column position: '9' is no position from 1 to 5",
+        "an infill": "table.csv:5: column model a: several sentences (2 sentences): She slept. He left.",
+        "too few": "the table has too few stories",
+        "the study's name": "'a/b' cannot be the name of a study",
+        "a generator": "neither the table nor the database has infills by model c",
+    }
+    assert said[fault] in told.err
+    if there.exists():  # a generator may be in the database, which is then looked into
+        assert fault == "a generator"
+        assert (count(there, StoryRow), count(there, GeneratorRow), count(there, StudyRow)) == (0, 0, 0)
+
+
+def test_infills_of_another_table_under_the_same_name_are_refused_with_a_hint(
+    command: Command, there: Path
+) -> None:
+    save(rows())
+    command("study", "create", "mine", "--from", "table.csv", "--yes")
+    changed = [[*row[:6], "It was a fine day.", row[7]] for row in rows()]
+    save(changed)
+    for name in ("mine", "other"):  # the study of the first table is there with the same settings
+        told = command("study", "create", name, "--from", "table.csv", "--yes")
+        assert "the database has infills by model a that are not those of this table" in told.err
+    assert "--map COLUMN=system:model a-2" in told.err
+    assert count(there, StudyRow) == 1
+    again = command(
+        "study", "create", "other", "--from", "table.csv", "--yes", "--map", "model a=system:model a-2"
+    )
+    assert again.code == 0
+    assert (count(there, StoryRow), count(there, StudyRow)) == (20, 2)
+
+
+def test_stories_that_are_there_are_used_whatever_their_ids_and_split(command: Command, there: Path) -> None:
+    save(
+        [[f"r{at}", "", *row[:5]] for at, row in enumerate(rows())], ["storyid", "storytitle", *FIVE], "s.csv"
+    )
+    command("stories", "import", "s.csv", "--split", "train")
+    command("stories", "import", "--bundled")
+    save([[at, *row] for at, row in enumerate(rows())], ["id", *HEADER])
+    made = command("study", "create", "mine", "--from", "table.csv", "--yes", "--json").json
+    assert made["stories"] == 20
+    assert made["lacking"] == {}
+
+
+def test_a_second_file_has_the_stories(command: Command, there: Path) -> None:
+    save(
+        [[f"r{at}", "", *row[:5]] for at, row in enumerate(rows())], ["storyid", "storytitle", *FIVE], "s.csv"
+    )
+    lines = [[f"r{at}", row[5], system, row[6 + number]]
+             for at, row in enumerate(rows()) for number, system in enumerate("ab")]  # fmt: skip
+    save(lines, ["story", "position", "generator", "text"])
+    alone = command("study", "create", "mine", "--from", "table.csv", "--yes")
+    assert alone.code == 1
+    assert not there.exists()
+    made = command("study", "create", "mine", "--from", "table.csv", "--stories", "s.csv", "--yes")
+    assert "80 passages from 20 stories" in made.out
+
+
+def test_what_a_system_lacks_is_left_out_for_all_and_counted_once(command: Command, there: Path) -> None:
+    lines = [[*row[:5], at, *row[6:]] for row in rows(6) for at in range(1, 6)]
+    lines = [[*row[:6], f"{row[6][:-1]} at {row[5]}.", f"{row[7][:-1]} at {row[5]}."] for row in lines]
+    lines[7][6] = ""
+    save(lines)
+    made = command("study", "create", "mine", "--from", "table.csv", "--yes", "--annotators", "20")
+    assert "1 blank left out: model a has no infill that may be shown there." in made.err
+    assert "left out: human" not in made.err

@@ -1,0 +1,292 @@
+"""The requester's pages are there only under their token, only read, and have the figures of `status` and
+`score`."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select, text
+from werkzeug.test import Client, TestResponse
+
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
+from humaneval.settings import Settings
+from humaneval.simulated import Crowd, Skills, work_through
+from humaneval.store.engine import writing
+from humaneval.store.tables import METADATA, PassageRow
+from humaneval.study.stored import study_key
+from humaneval.web.app import create_app
+from humaneval.web.requester import requester_address, token_of
+from tests.answered import COMMENT, answer, answer_half
+from tests.commands import Command
+
+PAGES = (
+    *(
+        "",
+        "live",
+        "study/study/",
+        "study/study/live",
+        "study/study/form",
+        "study/study/form?number=3&by=link",
+    ),
+    *("study/study/people", "study/study/people/p001", "study/study/passages", "study/study/comments"),
+    *("study/study/odd?kind=strays", "study/study/odd?kind=differing", "study/study/scores?early=yes"),
+)
+
+
+class Pages:
+    """A browser at the requester's pages."""
+
+    def __init__(self, engine: Engine, at: Callable[[str, str], StudyAtPlatform] | None = None) -> None:
+        self.token = token_of(engine)
+        app = create_app(Settings(), engine, requester_token=self.token, requester_at=at)
+        self.client = Client(app, use_cookies=False)
+
+    def get(self, page: str) -> TestResponse:
+        return self.client.get(f"/requester/{self.token}/{page}")
+
+    def figures(self, page: str) -> dict[str, str]:
+        """What stands beside each name on the page, without its small print."""
+        pairs = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", self.get(page).text)
+        return {name: plain(re.sub(r' <span class="quiet">.*', "", value)) for name, value in pairs}
+
+    def rows(self, page: str) -> dict[str, list[str]]:
+        """The cells of each row of the page's first table, by its head."""
+        table = self.get(page).text.partition("<table>")[2].partition("</table>")[0]
+        lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
+        return {plain(line[0]): list(map(plain, line[1:])) for line in lines}
+
+
+def plain(html: str) -> str:
+    return unescape(re.sub("<[^>]*>", "", html)).strip()
+
+
+@pytest.fixture
+def half(sqlite_engine: Engine, study_factory: Callable, monkeypatch: pytest.MonkeyPatch) -> Pages:
+    """A study of 16 forms in the middle of its life."""
+    study_factory(sqlite_engine, design={"annotators": 16})
+    answer_half(sqlite_engine)
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
+    return Pages(sqlite_engine)
+
+
+def test_the_pages_are_there_only_under_the_token(sqlite_engine: Engine, half: Pages) -> None:
+    without = Client(create_app(Settings(), sqlite_engine), use_cookies=False)
+    unknown = half.client.get("/nothing/wrong/").data
+    for path in ("", "/", "/study/study/", "/assets/requester.css"):
+        assert without.get(f"/requester/{half.token}{path}").status_code == 404
+        for wrong in ("x", half.token[:-1], half.token + "0", half.token.upper(), "é", ""):
+            assert half.client.get(f"/requester/{wrong}{path}").status_code == 404
+            assert half.client.post(f"/requester/{wrong}{path}").status_code == 404
+    assert half.client.get("/requester/wrong/").data == unknown
+    assert half.client.get(f"/requester/{half.token}").headers["Location"] == f"{half.token}/"
+    assert half.get("study/study").headers["Location"] == "study/"
+    assert token_of(sqlite_engine) == half.token
+    assert requester_address("http://a.example/forms/", "t") == "http://a.example/forms/requester/t/"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_sets_no_cookie_is_kept_nowhere_and_does_not_name_the_token(half: Pages, page: str) -> None:
+    found = half.get(page)
+    assert found.status_code == 200
+    assert "Set-Cookie" not in found.headers
+    assert found.headers["Cache-Control"] == "no-store"
+    assert found.headers["Referrer-Policy"] == "no-referrer"
+    assert "form-action 'none'; frame-ancestors 'none'" in found.headers["Content-Security-Policy"]
+    assert half.token not in found.text
+    assert half.client.post(f"/requester/{half.token}/{page}").status_code == 405
+
+
+def test_no_page_writes_anything_or_shows_who_a_person_is(engine: Engine, study_factory: Callable) -> None:
+    study_factory(engine, design={"annotators": 16})
+    answer_half(engine)
+    half = Pages(engine)
+
+    def everything() -> list[Any]:
+        with engine.connect() as connection:
+            return [connection.execute(select(each)).all() for each in METADATA.sorted_tables]
+
+    before = everything()
+    shown = "".join(half.get(page).text for page in PAGES)
+    assert everything() == before
+    assert "AWORKER" not in shown
+    assert COMMENT not in shown
+    assert COMMENT in unescape(shown)
+
+
+def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
+    (told,) = command("status", "study", "--json").json["endpoints"]
+    shown = half.figures("study/study/")
+    assert shown == half.figures("study/study/live")
+    assert told["submitted"] == 8
+    assert {
+        name: int(shown[name]) for name in ("Open now", "Answered here", "Collected", "Approved", "Usable")
+    } == {
+        "Open now": told["opened"],
+        "Answered here": told["answered"],
+        "Collected": told["submitted"] - told["not_collected"],
+        "Approved": told["approved"],
+        "Usable": told["usable"],
+    }
+    assert shown["Out"] == f"{told['hits_up']} of {told['hits']} HITs"
+    assert shown["Median time"] == f"{told['median_minutes']:g} minutes"
+    assert shown["Pay an hour"] == f"${told['hourly']}"
+    assert shown["Spent"] == f"${told['spent']}" == "$3.84"
+    ends = (shown["Expected end"], half.figures("")["Expected end"])
+    assert {f"{told['about_done_at'][:15]}" == end[:15] for end in ends} == {True}
+    assert half.figures("")["Spent"] == shown["Spent"]
+    assert f"<strong>{told['submitted']}</strong> of {told['planned']} forms submitted" in half.get("").text
+    rows = half.rows("study/study/")
+    assert rows.keys() >= {"control", "human", "example-good", "example-poor", "All"}
+    for name, cells in rows.items():
+        if name not in ("Generator", "All"):
+            assert cells[5:] == [str(told["submitted"]), "16", "1", "1", str(told["approved"])]
+            assert sum(int(cell.split("/")[0]) for cell in cells[:5]) == told["submitted"]
+
+
+def test_what_is_submitted_and_not_collected_is_heard_from_the_marketplace(
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    form_server: Callable,
+    platform: MTurk,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at)
+    up = publish_hits(at, public_url=form_server(sqlite_engine).url)
+    work_through(Crowd(3, Skills(1.0)), up.preview_urls[0], study_key(at.study))
+    pages = Pages(sqlite_engine, lambda endpoint, study: open_study_at(sqlite_engine, study, platform))
+    assert pages.figures("study/study/")["Answered here"] == "3"  # nobody waits for the marketplace
+    until = time.monotonic() + 20
+    while "was asked" not in pages.get("study/study/live").text:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    for collected in (0, 3):
+        (told,) = command("status", "study", "--json").json["endpoints"]
+        shown = pages.figures("study/study/")
+        assert (told["submitted"], told["not_collected"]) == (3, 3 - collected)
+        assert (shown["Answered here"], shown["Collected"]) == (str(told["answered"]), str(collected))
+        assert "<strong>3</strong> of 4 forms submitted" in pages.get("").text
+        command("collect", "study")
+
+
+def test_early_scores_are_hidden_and_then_are_those_of_score(half: Pages, command: Command) -> None:
+    hidden = half.get("study/study/scores").text
+    assert "Hidden until everybody has answered" in hidden
+    assert "<table>" not in hidden
+    assert "not final" in half.get("study/study/scores?early=yes").text
+    told = command("score", "study", "--json").json
+    before = {one["generator"]: one["score"] for one in told["before_exclusions"]}
+    expected = {
+        one["generator"]: [
+            f"{100 * one['score']:.1f}",
+            "{:.1f}–{:.1f}".format(*(100 * end for end in one["interval"])) if one["interval"] else "none",
+            f"{one['not_identified']} / {one['n']}",
+            f"{100 * before[one['generator']]:.1f}",
+        ]
+        for one in told["scores"]
+    }
+    rows = half.rows("study/study/scores?early=yes")
+    assert rows.pop("Generator")
+    assert rows == expected
+
+
+@pytest.mark.parametrize(("pilot", "verb"), [(False, "score study<"), (True, "score study --tests<")])
+def test_scores_are_shown_when_every_form_is_in(
+    sqlite_engine: Engine, study_factory: Callable, pilot: bool, verb: str
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 8, "pilot": pilot})
+    answer(sqlite_engine)
+    shown = Pages(sqlite_engine).get("study/study/scores").text
+    assert "<svg" in shown
+    assert "not final" not in shown
+    assert verb in shown
+    assert ("A pilot" in shown) == pilot
+
+
+def test_every_command_is_one_that_status_or_review_prints(half: Pages, command: Command) -> None:
+    printed = command("status", "study").out + command("review", "study").out
+    shown = re.findall(r'<code class="command">(.*?)</code>', half.get("study/study/").text)
+    commands = [unescape(one) for one in shown]
+    assert "humaneval review study --to production --approve" in commands
+    assert "humaneval collect study --to production --accept-differences" in commands
+    assert "humaneval approve study ID --to production" in commands
+    assert [one for one in commands if one not in printed] == [
+        "humaneval status study",
+        "humaneval status study --reconcile",
+    ]
+
+
+def test_a_person_has_their_answers_in_order_what_stood_out_and_their_pay(
+    half: Pages, command: Command
+) -> None:
+    told = {one["worker"]: one for one in command("review", "study", "--json").json["assignments"]}
+    for name in ("p000", "p001", "p005"):
+        rows = half.rows(f"study/study/people/{name}")
+        assert [place for place in rows if place.isdigit()] == ["1", "2", "3", "4"]
+        seconds = sum(float(cells[-1]) for place, cells in rows.items() if place.isdigit())
+        assert abs(seconds - told[name]["seconds"]) < 0.3
+        shown = half.figures(f"study/study/people/{name}")
+        assert shown["What stood out"] == (told[name]["excluded"] or "nothing")
+    assert "reward of $0.80: paid" in half.get("study/study/people/p000").text
+    assert "waits for your decision" in half.get("study/study/people/p005").text
+    assert "missed the control" in half.get("study/study/people/p000").text
+    assert half.get("study/study/people/nobody").status_code == 404
+
+
+def test_a_passage_has_all_answers_to_it(sqlite_engine: Engine, half: Pages) -> None:
+    with sqlite_engine.connect() as connection:
+        ids = connection.scalars(select(PassageRow.id)).all()
+    people = [name for id in ids for name in half.rows(f"study/study/passages/{id}") if name != "Person"]
+    assert sorted(people) == sorted([f"p{number:03}" for number in range(8)] * 4)
+    assert half.get(f"study/study/passages/{max(ids) + 1}").status_code == 404
+    assert half.get(f"study/study/passages/{'9' * 30}").status_code == 404
+
+
+def test_the_form_to_look_at_cannot_be_sent(half: Pages) -> None:
+    form = half.get("study/study/form").text
+    assert "Only to look at" in form
+    assert '<button type="submit" disabled>' in form
+    assert "<script" not in form
+    assert "by a link" in half.get("study/study/form?number=99999&by=link").text
+
+
+@pytest.mark.parametrize(
+    ("damage", "status"),
+    [
+        ("ALTER TABLE responses RENAME COLUMN choice TO chosen", 503),
+        ("UPDATE studies SET settings = '[]', settings_hash = 'other'", 500),
+    ],
+)
+def test_a_failure_is_a_page_and_no_line_of_the_log_names_the_token(
+    sqlite_engine: Engine, half: Pages, caplog: pytest.LogCaptureFixture, damage: str, status: int
+) -> None:
+    with writing(sqlite_engine) as session:
+        session.execute(text(damage))
+    broken = half.get("study/study/people/p000")
+    assert broken.status_code == status
+    assert "<h1>" in broken.text
+    assert caplog.records
+    assert half.token not in caplog.text
+    assert half.get("study/nothing/").status_code == 404
+
+
+def test_long_lists_come_in_pages(sqlite_engine: Engine, study_factory: Callable) -> None:
+    study_factory(sqlite_engine, design={"annotators": 60})
+    answer(sqlite_engine)
+    pages = Pages(sqlite_engine)
+    first, second = (pages.rows(f"study/study/people?page={number}") for number in (1, 2))
+    assert (len(first), len(second)) == (1 + 50, 1 + 10)
+    assert pages.rows("study/study/people?page=99") == second
+    assert pages.rows("study/study/people?page=no") == first

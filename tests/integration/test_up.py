@@ -1,0 +1,264 @@
+"""`up` serves a whole study, ends in order, and goes on: with real processes, people who are simulated, and
+other programs at its ports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from humaneval.crowd.addresses import up
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.study_at import open_study_at
+from humaneval.market import MarketServer
+from humaneval.running.addresses import Places, Wish, choose
+from humaneval.running.up import publish_rest
+from humaneval.running.watch import EndedError, Ending
+from humaneval.settings import Settings, load_settings
+from humaneval.simulated import Crowd, Skills, work_through
+from humaneval.store.addresses import keep_addresses, kept_addresses
+from humaneval.study.stored import mark_simulated, open_study, study_key
+from humaneval.web.app import create_app, running
+from humaneval.web.requester import token_of
+from tests.commands import Command
+from tests.conftest import ROOT
+from tests.docs.pages import free_port
+
+SECONDS = 60.0
+
+
+class Up:
+    """`humaneval up … --json` as a program of its own, and what it has said so far."""
+
+    def __init__(self, *words: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "humaneval", "up", *words, "--json"],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        self.said: list[dict[str, Any]] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        self.said += []
+        for line in self._process.stdout:
+            self.said.append(json.loads(line))
+
+    def wait_for(self, event: str, **values: object) -> dict[str, Any]:
+        """The first event of this kind with these values."""
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            for each in self.said:
+                if each["event"] == event and values.items() <= each.items():
+                    return each
+            time.sleep(0.05)
+        pytest.fail(f"no {event} {values} in {self.said}")
+
+    def end(self, number: int) -> int:
+        """The exit code after a signal, once everything that was said is read."""
+        self._process.send_signal(number)
+        code = self._process.wait(timeout=SECONDS)
+        self._reader.join(timeout=SECONDS)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        return code
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Up]]:
+    started: list[Up] = []
+
+    def begin(*words: str) -> Up:
+        started.append(Up(*words))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        each.end(signal.SIGKILL)
+
+
+def people(engine: Engine, address: str, number: int, seed: int) -> int:
+    """So many simulated annotators answer; returns how many found a form."""
+    study = open_study(engine, "study")
+    mark_simulated(study)
+    crowd = Crowd(number, Skills(0.5, {"control": 1.0}), 0.0, seed)
+    return work_through(crowd, address, study_key(study)).submitted
+
+
+def test_up_serves_a_study_ends_in_order_and_goes_on_at_the_same_addresses(
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    command: Command,
+    start: Callable[..., Up],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 12})
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
+    ports = str(free_port()), str(free_port())
+
+    first = start("study", "--port", ports[0], "--market-port", ports[1])
+    addresses = first.wait_for("up", made=2)
+    assert people(sqlite_engine, addresses["annotators"], 4, seed=1) == 4
+    first.wait_for("progress", submitted=4)
+    assert first.end(signal.SIGINT) == 0
+    assert [each["event"] for each in first.said[-2:]] == ["ending", "ended"]
+    assert first.said[-1]["submitted"] == 4
+
+    killed = start("study")  # the ports are kept
+    again = killed.wait_for("up", made=0)
+    assert {**again, "made": 2, "already_up": 0} == addresses
+    second = command("up", "study")
+    assert second.code == 1
+    assert "served already" in second.err
+    assert people(sqlite_engine, addresses["annotators"], 3, seed=2) == 3
+    assert killed.end(signal.SIGKILL) == -signal.SIGKILL
+
+    last = start("study")
+    last.wait_for("progress", submitted=7)  # also what came before the kill
+    assert people(sqlite_engine, addresses["annotators"], 7, seed=3) == 5
+    last.wait_for("complete")
+    # Every other command finds the marketplace there, without a setting.
+    assert command("review", "study", "--approve").code == 0
+    assert last.end(signal.SIGTERM) == 0
+    assert command("score", "study", "--json").json["annotators"]["collected"] == 12
+    assert "as `up` served it" in command("config", "show").out
+
+
+@contextmanager
+def other_program() -> Iterator[int]:
+    """A web server of somebody else. Yields its port."""
+
+    class Nothing(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Nothing)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def study(sqlite_engine: Engine, study_factory: Callable, monkeypatch: pytest.MonkeyPatch) -> str:
+    study_factory(sqlite_engine, design={"annotators": 12})
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
+    return "study"
+
+
+def chosen(engine: Engine, wish: Wish | None = None, **environment: str) -> Places:
+    loaded = load_settings(
+        environment={"HUMANEVAL_DATABASE": str(engine.url), **environment},
+        kept=kept_addresses(str(engine.url)),
+    )
+    return choose(loaded, wish or Wish(), engine, "study", token_of(engine), Path("market.db"))
+
+
+def test_a_port_of_another_program_is_named_with_the_way_out(study: str, command: Command) -> None:
+    with other_program() as taken:
+        forms = command("up", study, "--port", str(taken))
+        assert (forms.code, f"another program listens at port {taken}" in forms.err) == (1, True)
+        assert "humaneval up study --port NUMBER" in forms.err
+        market = command("up", study, "--port", str(free_port()), "--market-port", str(taken))
+        assert (market.code, f"another program listens at port {taken}" in market.err) == (1, True)
+        assert "humaneval up study --market-port NUMBER" in market.err
+
+
+def test_a_form_server_of_another_database_is_told_from_ours(
+    study: str, command: Command, sqlite_engine: Engine
+) -> None:
+    with running(create_app(Settings(), sqlite_engine)) as port:
+        assert "another form server" in command("up", study, "--port", str(port)).err
+    token = token_of(sqlite_engine)
+    with running(create_app(Settings(), sqlite_engine, requester_token=token)) as port:
+        keep_addresses(sqlite_engine, {"port": str(port), "public_url": f"http://localhost:{port}"})
+        for words in ((), ("--port", str(free_port()))):
+            refused = command("up", study, *words)
+            assert (refused.code, "served already" in refused.err) == (1, True)
+
+
+def test_nobodys_ports_give_way_and_kept_ones_do_not(study: str, sqlite_engine: Engine) -> None:
+    with other_program() as taken:
+        keep_addresses(sqlite_engine, {"port": str(taken), "public_url": f"http://localhost:{taken}"})
+        places = chosen(sqlite_engine, HUMANEVAL_MARKET_URL=f"http://127.0.0.1:{free_port()}")
+    # Nothing was put up at the kept port, so nobody misses it.
+    assert places.settings.port > taken
+    assert places.settings.public_url == f"http://localhost:{places.settings.port}"
+    assert places.market_file == Path("market.db").absolute()
+
+
+def test_a_marketplace_that_runs_is_used(study: str, sqlite_engine: Engine, market: MarketServer) -> None:
+    places = chosen(sqlite_engine, Wish(port=free_port()), HUMANEVAL_MARKET_URL=market.url)
+    assert (places.market_file, places.settings.market_url) == (None, market.url)
+
+
+def test_hits_that_lead_to_other_addresses_are_not_stranded(
+    study: str, command: Command, sqlite_engine: Engine, platform: MTurk, market: MarketServer
+) -> None:
+    at = open_study_at(sqlite_engine, study, platform)
+    publish_rest(at, "http://localhost:8730", Ending())
+    moved = command("up", study, "--port", str(free_port()))
+    assert moved.code == 2
+    assert "lead annotators to forms at another address" in moved.err
+    assert "Leave out --port" in moved.err
+
+
+def test_an_end_while_publishing_loses_nothing_and_puts_nothing_up_twice(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 36})
+    at = open_study_at(sqlite_engine, "study", platform)
+    ending = Ending()
+    ending.stop()
+    with pytest.raises(EndedError):
+        publish_rest(at, "http://localhost:8730", ending)
+    assert publish_rest(at, "http://localhost:8730", Ending()).assignments <= 36
+    assert len(up(at.study, "local")) == len(list(platform.client.list_hits()["HITs"])) == 4
+    assert publish_rest(at, "http://localhost:8730", Ending()).made == 0
+
+
+def test_behind_a_proxy_calls_are_signed_and_workers_invited(study: str, sqlite_engine: Engine) -> None:
+    site = "https://study.lab.example"
+    wish = Wish(free_port(), free_port(), site)
+    settings = chosen(sqlite_engine, wish).settings
+    assert (settings.public_url, settings.market_site, settings.trusted_proxies) == (site, site, 1)
+    assert settings.market_keys
+    assert chosen(sqlite_engine).settings == settings  # kept
+    here = chosen(sqlite_engine, Wish(public_url=f"http://localhost:{wish.port}")).settings
+    assert (here.market_site, here.trusted_proxies) == ("", 0)
+
+
+def test_a_study_that_is_up_by_link_stays_there(study: str, command: Command) -> None:
+    command("publish", study, "--to", "link")
+    refused = command("up", study)
+    assert refused.code == 2
+    assert "is up at link" in refused.err
+
+
+def test_addresses_are_kept_in_either_database_and_missing_ones_are_none(
+    engine: Engine, tmp_path: Path
+) -> None:
+    url = engine.url.render_as_string(hide_password=False)
+    assert kept_addresses(url) == {}
+    keep_addresses(engine, {"port": "9000"})
+    keep_addresses(engine, {"port": "9001"})
+    assert kept_addresses(url) == {"port": "9001"}
+    assert kept_addresses(f"sqlite:///{tmp_path}/none.db") == {}
+    assert not (tmp_path / "none.db").exists()
+    (tmp_path / "text.db").write_text("no database", encoding="utf-8")
+    assert kept_addresses(f"sqlite:///{tmp_path}/text.db") == {}

@@ -1,0 +1,84 @@
+"""Forms that were begun and not answered, counted by the address of the browser."""
+
+from __future__ import annotations
+
+from humaneval.web.unanswered import MOST_ADDRESSES, Unanswered
+
+HALL, HOME, CAFE = "192.0.2.1", "198.51.100.1", "203.0.113.1"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def counted(most: int = 100) -> tuple[Unanswered, Clock]:
+    clock = Clock()
+    return Unanswered(most, clock), clock
+
+
+def begin(forms: Unanswered, address: str, *numbers: int, shown: bool = True) -> None:
+    for number in numbers:
+        forms.begun(address, number, seconds=3000, expected=240)
+        if shown:
+            forms.shown(number)
+
+
+def test_an_address_has_so_many_forms_open_and_sent_ones_do_not_count() -> None:
+    forms, _ = counted(3)
+    begin(forms, HALL, 1, 2, 3)
+    begin(forms, HALL, 3)  # the same once more
+    assert (forms.is_crowded(HALL), forms.is_crowded(HOME)) == (True, False)
+    forms.answered(2)
+    assert not forms.is_crowded(HALL)
+    forms.answered(2)
+    forms.answered(77)
+
+
+def test_forms_whose_time_is_over_do_not_count() -> None:
+    forms, clock = counted(2)
+    begin(forms, HALL, 1, 2)
+    clock.now += 3001
+    assert not forms.is_crowded(HALL)
+
+
+def test_a_form_whose_page_nobody_asked_for_gives_way_first() -> None:
+    forms, clock = counted()
+    begin(forms, HALL, 1, 2)
+    begin(forms, HALL, 3, 4, shown=False)
+    begin(forms, CAFE, 5)
+    assert forms.that_give_way(HOME) == ()
+    clock.now += 16
+    assert forms.that_give_way(HOME) == (3, 4)
+    clock.now += 480
+    assert forms.that_give_way(HOME) == (3, 4, 1, 2)
+
+
+def test_an_address_with_as_many_forms_does_not_give_way() -> None:
+    forms, clock = counted()
+    begin(forms, HALL, 1, 2, 3, shown=False)
+    begin(forms, CAFE, 4, shown=False)
+    begin(forms, HOME, 5)
+    clock.now += 600
+    assert forms.that_give_way(HALL) == ()
+    assert forms.that_give_way(HOME) == (1, 2, 3)
+    begin(forms, HOME, 6)
+    assert forms.that_give_way(HOME) == ()
+
+
+def test_the_addresses_of_one_household_are_one() -> None:
+    forms, _ = counted(2)
+    begin(forms, "2001:db8:0:1::1", 1)
+    begin(forms, "2001:db8:0:1:ffff::2", 2)
+    assert forms.is_crowded("2001:db8:0:1::3")
+    assert not forms.is_crowded("2001:db8:0:2::3")
+
+
+def test_the_memory_for_addresses_is_bounded() -> None:
+    forms, _ = counted()
+    for number in range(MOST_ADDRESSES + 5):
+        forms.begun(f"a{number}", number, seconds=10, expected=1)
+    assert len(forms._at) == len(forms._where) == MOST_ADDRESSES
