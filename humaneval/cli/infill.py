@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from humaneval.cli.generate import parse_options
-from humaneval.cli.run import SEED, emit, json_option, say
+from humaneval.cli.run import SEED, console, emit, json_option, say
 from humaneval.domain import Drawing
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.free_text import MOST_SAMPLES, Candidate, fill_text, told
@@ -144,20 +144,21 @@ def _document(one: Written) -> dict[str, Any]:
 
 
 def _print(written: Sequence[Written]) -> None:
+    """Each generator's candidates, with what they filled in colour; a pipe gets plain lines."""
+    from rich.text import Text
+
+    lines = []
     for number, (offer, candidates) in enumerate(written):
         if len(written) > 1:
-            say(("\n" if number else "") + click.style(offer.name, bold=True))
+            lines.append(Text("\n" * (number > 0)).append(offer.name, "bold"))
         for place, candidate in enumerate(candidates, 1):
-            say(f"{place}. " + _shown(candidate))
-            say(click.style(f"   {told(candidate)}", dim=True))
-
-
-def _shown(candidate: Candidate) -> str:
-    """The text with its fillings in colour; a pipe gets it plain."""
-    shown = ""
-    for piece, one in zip(candidate.pieces, (*candidate.fillings, None), strict=True):
-        shown += piece + (click.style(one.text, fg="green", bold=True) if one else "")
-    return shown
+            line = Text(f"{place}. ")
+            for piece, one in zip(candidate.pieces, (*candidate.fillings, None), strict=True):
+                line.append(piece).append(one.text if one else "", "bold green")
+            lines += [line, Text(f"   {told(candidate)}", "dim")]
+    out = console()
+    for line in lines:
+        out.print(line, soft_wrap=True)
 
 
 def _refuse_nothing(written: Sequence[Sequence[Candidate]]) -> None:

@@ -51,13 +51,13 @@ def report(
     level: float | None,
     as_json: bool,
 ) -> None:
-    """Write the report of STUDY, a response table, or published counts: HTML, Markdown, LaTeX, CSV, JSON,
-    PDF.
+    """Write the report of STUDY or of a table: HTML, Markdown, LaTeX, CSV, JSON, PDF.
 
-    The HTML page is one file with all that a reader needs: a conclusion, scores, comparisons, plots, design,
-    exclusions, and what it takes to repeat the study. Markdown and LaTeX hold the same tables, CSV the
-    numbers behind them with a codebook, JSON what `score --details --json` prints. A PDF holds the plots, one
-    figure a page. Counts have no such details.
+    --responses takes a response table, --counts published counts, as `score` does. The HTML page is one file
+    with all that a reader needs: a conclusion, scores, comparisons, plots, design, exclusions, and what it
+    takes to repeat the study. Markdown and LaTeX hold the same tables, CSV the numbers behind them with a
+    codebook, JSON what `score --details --json` prints. A PDF holds the plots, one figure a page. Counts have
+    no such details.
     """
     elsewhere.refuse_other(study)
     form = form or form_of(out, otherwise=", or give --format")

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
+from humaneval.infills.free_text import alone, found_offers
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.market.keys import read_pairs
 from humaneval.market.panel.invitations import invitation
@@ -23,6 +24,7 @@ from humaneval.settings import Settings
 from humaneval.web.app import create_app, running
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
+from humaneval.web.infilling import Desk
 from humaneval.web.requester import requester_address
 
 OpenAt = Callable[[str, str], StudyAtPlatform]
@@ -116,12 +118,20 @@ def _mode(engine: Engine) -> Mode:
 def forms_up(
     settings: Settings, engine: Engine, open_at: OpenAt, *, port: int = 0, token: str = ""
 ) -> Iterator[int]:
-    """The form server, with the requester's pages if there is a `token`. Yields its port.
+    """The form server, with the requester's pages if there is a `token`, the infilling page for the
+    checkpoints of the working folder among them. Yields its port.
 
     At the end it answers what has come, and then tells the platform about everybody who answered.
     """
     excluder = Excluder(open_at)
-    app = create_app(settings, engine, excluder.answered, Asker(open_at).in_hand, requester_token=token)
+    app = create_app(
+        settings,
+        engine,
+        excluder.answered,
+        Asker(open_at).in_hand,
+        requester_token=token,
+        requester_desk=Desk([*found_offers(Path()), alone()]) if token else None,
+    )
     try:
         with running(app, settings.host, port) as found:
             yield found

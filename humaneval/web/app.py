@@ -27,6 +27,7 @@ from humaneval.store.together import Writer
 from humaneval.web import hit_forms, link_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
+from humaneval.web.infilling import Desk
 from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
@@ -44,13 +45,15 @@ def create_app(
     host: str = "",
     requester_token: str = "",
     requester_at: Callable[[str, str], StudyAtPlatform] | None = None,
+    requester_desk: Desk | None = None,
 ) -> Flask:
     """The application, for a database of the current revision.
 
     `host` is the address that it listens on, if that is not the settings' own. `answered` is called with
     endpoint and study as soon as a worker's answers are stored. It must be quick. `in_hand` asks the platform
     how many workers have a HIT in hand, by endpoint, study and its id there. The requester's pages are only
-    there with a `requester_token`. They ask the platform if `requester_at` opens a study there.
+    there with a `requester_token`. They ask the platform if `requester_at` opens a study there, and have the
+    infilling page if there is a `requester_desk`.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -73,7 +76,7 @@ def create_app(
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
-    requester.install(app, requester_token, requester_at)
+    requester.install(app, requester_token, requester_at, requester_desk)
     security.install(app)
     return app
 

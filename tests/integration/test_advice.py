@@ -41,12 +41,9 @@ NOT_WALKED = {
     "generators/self_attention/generator.py: train sa --out FOLDER": "trains a model",
     "generators/training/options.py: train x --help": "loads torch",
     "humaneval/cli/db.py: db upgrade": "an older database: tests/integration/test_migrations.py",
-    "humaneval/cli/demo.py: status x": "a whole demo: tests/integration/running",
-    "humaneval/cli/doctor.py: doctor x --to local": "a person corrects something that no command does",
+    "humaneval/cli/demo.py: status x": "a whole demo: .ci/run",
     "humaneval/cli/doctor.py: doctor": "a database that cannot be used",
-    "humaneval/cli/review.py: approve x ID --to local": "strays: tests/integration/crowd/test_strays.py",
-    "humaneval/cli/score.py: responses import x --out responses.csv": "other people's files, which vary",
-    "humaneval/cli/status.py: publish x --to link --places NUMBER": "answers that come late, by link",
+    "humaneval/cli/doctor.py: doctor x --to local": "a person corrects something that no command does",
     "humaneval/cli/stories.py: stories show ID": "a story file whose sentences are doubtful",
     "humaneval/cli/study/from_table.py: study create x --from x --yes": (
         "no terminal: tests/integration/test_from_table.py"
@@ -55,6 +52,20 @@ NOT_WALKED = {
     "humaneval/cli/up.py: report x --out report.html": UP,
     "humaneval/cli/up.py: review x --approve": UP,
     "humaneval/cli/up.py: up x": UP,
+    "humaneval/cli/infill.py: infill Anna left. ____ She slept.": "a terminal that waits for a text",
+    "humaneval/cli/study/create.py: up x": "a study from a table: tests/docs/test_tutorial.py",
+    "humaneval/crowd/advice.py: approve x ID --to local": "strays: tests/integration/crowd/test_strays.py",
+    "humaneval/crowd/advice.py: publish x --to link --places NUMBER": "answers that come late, by link",
+    "humaneval/infills/free_text.py: train ilm --bundled --from-scratch --preset small --out ilm": (
+        "trains a model"
+    ),
+    "humaneval/interface/tables.py: responses import x --out responses.csv": (
+        "other people's files, which vary"
+    ),
+    "humaneval/web/requester/pages.py: status x": "on a page: tests/integration/test_requester_figures.py",
+    "humaneval/web/requester/pages.py: status x --reconcile": (
+        "on a page: tests/integration/test_requester_figures.py"
+    ),
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
     ),
@@ -64,7 +75,7 @@ NOT_WALKED = {
     "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version",
     "humaneval/running/addresses.py: up x --market-port NUMBER": UP,
     "humaneval/running/addresses.py: up x --port NUMBER": UP,
-    "humaneval/running/demo.py: demo --quick": "a whole demo: tests/integration/running",
+    "humaneval/running/demo.py: demo --quick": "a whole demo: .ci/run",
     "humaneval/running/up.py: extend x --days 7": UP,
     "humaneval/settings.py: init": "a person corrects the file, or moves it away first",
     "humaneval/store/engine.py: config show": "a database that cannot be used: it names another one",

@@ -17,12 +17,14 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
+from humaneval.infills.free_text import alone
 from humaneval.settings import Settings
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
 from humaneval.store.tables import METADATA, PassageRow
 from humaneval.study.stored import study_key
 from humaneval.web.app import create_app
+from humaneval.web.infilling import Desk
 from humaneval.web.requester import requester_address, token_of
 from tests.answered import COMMENT, answer, answer_half
 from tests.commands import Command
@@ -290,3 +292,18 @@ def test_long_lists_come_in_pages(sqlite_engine: Engine, study_factory: Callable
     assert (len(first), len(second)) == (1 + 50, 1 + 10)
     assert pages.rows("study/study/people?page=99") == second
     assert pages.rows("study/study/people?page=no") == first
+
+
+def test_the_infilling_page_is_behind_the_same_token(sqlite_engine: Engine) -> None:
+    pages = Pages(sqlite_engine)
+    assert pages.get("infill/").status_code == 404
+    assert "infill/" not in pages.get("").text
+    app = create_app(Settings(), sqlite_engine, requester_token=pages.token, requester_desk=Desk([alone()]))
+    client = Client(app, use_cookies=False)
+    asked = {"text": "Ann left. ____ She slept.", "generator": "control:", "samples": "1"}
+    assert '<a href="./infill/">' in client.get(f"/requester/{pages.token}/").text
+    assert client.get(f"/requester/{pages.token}/infill/assets/infilling.css").status_code == 200
+    written = client.post(f"/requester/{pages.token}/infill/", data=asked)
+    assert written.status_code == 200
+    assert "<mark>" in written.text
+    assert client.post("/requester/0123/infill/", data=asked).status_code == 404

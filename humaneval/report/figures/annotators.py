@@ -8,8 +8,6 @@ from functools import partial
 from statistics import median
 from typing import NamedTuple
 
-from scipy.stats import binom
-
 from humaneval.report.figures.drawing import WIDTH, Box, Drawing, Sheet, ticks
 from humaneval.report.phrases import percent, short_pseudonym
 from humaneval.report.score_tables import NBSP, provenance
@@ -33,6 +31,8 @@ class _Point(NamedTuple):
 def worker_figure(analysis: Analysis) -> Figure | None:
     """Each annotator's detection of the systems' sentences against her time, with the band that chance
     gives."""
+    from scipy.stats import binom  # heavy, and no command needs it to print scores
+
     known = [
         _Point(one.worker, one.detected, one.systems, one.median_seconds, one.counted)
         for one in analysis.workers

@@ -60,6 +60,13 @@ class Result:
     hint: str = ""
 
 
+@blueprint.url_value_preprocessor
+def _forget_the_prefix(endpoint: str | None, values: dict[str, object] | None) -> None:
+    """Another application may have put the page behind a token. The page needs none of it."""
+    if values:
+        values.pop("token", None)
+
+
 @blueprint.before_request
 def _limit() -> Response | None:
     request.max_content_length = MOST_BYTES

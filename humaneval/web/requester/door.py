@@ -13,7 +13,9 @@ from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
 from humaneval.store.engine import writing
+from humaneval.web import infilling
 from humaneval.web.hit_forms import http_error
+from humaneval.web.infilling import Desk
 from humaneval.web.requester import pages
 from humaneval.web.requester.heard import Heard
 from humaneval.web.requester.render import page
@@ -39,13 +41,20 @@ def requester_address(public_url: str, token: str) -> str:
     return f"{public_url.rstrip('/')}/{FOLDER}/{token}/"
 
 
-def install(app: Flask, token: str, open_at: Callable[[str, str], StudyAtPlatform] | None = None) -> None:
+def install(
+    app: Flask,
+    token: str,
+    open_at: Callable[[str, str], StudyAtPlatform] | None = None,
+    desk: Desk | None = None,
+) -> None:
     """Add the pages to `app` under `token`. Without a token there are none.
 
-    `open_at` opens a study at an endpoint, both by name, so that the platform can be asked.
+    `open_at` opens a study at an endpoint, both by name, so that the platform can be asked. With a `desk`,
+    the infilling page is one of them.
     """
     if not token:
         return
+    pages_at = f"/{FOLDER}/<token>"
     app.extensions[pages.HEARD] = Heard(open_at)
     expected = token.encode()
 
@@ -61,7 +70,9 @@ def install(app: Flask, token: str, open_at: Callable[[str, str], StudyAtPlatfor
             return Response(status=308, headers={"Location": f"{token}/"})
         return None
 
-    app.register_blueprint(pages.blueprint, url_prefix=f"/{FOLDER}/<token>")
+    app.register_blueprint(pages.blueprint, url_prefix=pages_at)
+    if desk is not None:
+        infilling.register(app, desk, f"{pages_at}/{pages.INFILLING}")
 
 
 @pages.blueprint.url_value_preprocessor

@@ -17,6 +17,7 @@ from humaneval.store.types import now
 from humaneval.study.stored import Study, open_study
 from humaneval.text import command
 from humaneval.web.forms import context
+from humaneval.web.infilling.pages import DESK
 from humaneval.web.messages import root
 from humaneval.web.requester import passages as of_study
 from humaneval.web.requester import people, progress, scores
@@ -29,6 +30,8 @@ blueprint = Blueprint("requester", __name__)
 
 HEARD = "requester's pages: heard"
 """Where the application keeps what platforms said."""
+INFILLING = "infill"
+"""The folder of the infilling page, if it is there."""
 STUDIES_PER_PAGE = 20
 COMMENTS_SHOWN = 5
 """On the page of the study itself."""
@@ -68,7 +71,9 @@ def _studies(template: str) -> Response:
             select(StudyRow).order_by(StudyRow.id.desc()).limit(paged.size).offset(paged.offset)
         ).all()
         listed = paged.of(list(progress.standings(session, context().engine, rows, _heard())))
-    return page(template, studies=listed, moment=now())
+    return page(
+        template, studies=listed, moment=now(), infilling=INFILLING if DESK in current_app.extensions else ""
+    )
 
 
 @blueprint.get("/study/<name>")
