@@ -92,6 +92,7 @@ def _document(
                 "excluded": line.excluded,
                 "auto_approval_at": line.auto_approval_at,
                 "differences": line.differences,
+                "practice": line.practice,
             }
             for line in work
         ],
@@ -99,12 +100,14 @@ def _document(
 
 
 def _table(work: Sequence[Reviewed]) -> Table:
+    practised = any(line.practice for line in work)
     table = Table(
         Column("Assignment", no_wrap=True, min_width=max(len(line.external_id) for line in work)),
         Column("Worker", no_wrap=True, min_width=13),
         "State",
         Column("Seconds", justify="right"),
         "Excluded",
+        *["Practice"] * practised,
         box=None,
         pad_edge=False,
         header_style="bold",
@@ -117,6 +120,7 @@ def _table(work: Sequence[Reviewed]) -> Table:
             line.state,
             f"{line.seconds:.0f}" if line.seconds else "—",
             (line.excluded or "—") + gaps,
+            *[line.practice or "—"] * practised,
         )
     return table
 

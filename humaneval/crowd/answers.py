@@ -18,6 +18,8 @@ CONSENT = "consent"
 COMMENT = "comment"
 PRACTICE = "practice"
 """The field with the sentence that was marked in the practice story. It is no response."""
+OBVIOUS = 3
+"""Which sentence of the practice story does not fit."""
 MAX_SECONDS = 24 * 3600.0
 
 
@@ -41,6 +43,11 @@ class Answers:
     comment: str
     practice: int | None = None
     """The sentence that was marked in the practice story. It counts nowhere."""
+
+    @property
+    def practised(self) -> str:
+        """How the practice story went; empty if nobody answered it."""
+        return "" if self.practice is None else "right" if self.practice == OBVIOUS else "wrong"
 
     def missing(self, places: int) -> list[int]:
         """The places from 1 to `places` that have no choice."""

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, case, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
+from humaneval.crowd.answers import read_answers
 from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.published import names_of
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
-from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
+from humaneval.store.tables import COLLECTED, AnswerRow, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
@@ -45,6 +46,8 @@ class Reviewed:
     excluded: str
     auto_approval_at: datetime | None
     differences: str
+    practice: str = ""
+    """Whether the choice in the practice story was right or wrong; empty without one."""
 
 
 def review_work(study: Study, endpoint: str) -> list[Reviewed]:
@@ -96,6 +99,7 @@ def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[in
         .order_by(AssignmentRow.id)
     )
     names = names_of(session, session.get_one(StudyRow, study.id))
+    practised = _practised(session, study, endpoint) if study.settings.page.practice else {}
     return [
         Reviewed(
             names.shown(endpoint, assignment.external_id),
@@ -107,9 +111,20 @@ def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[in
             decided.get(assignment.id, assignment.excluded),
             assignment.auto_approval_at,
             assignment.differences,
+            practised.get(assignment.id, ""),
         )
         for assignment, responses, seconds in work
     ]
+
+
+def _practised(session: Session, study: Study, endpoint: str) -> dict[int, str]:
+    """How the practice story of each assignment went."""
+    found = session.execute(
+        select(AnswerRow.assignment_id, AnswerRow.fields)
+        .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+    )
+    return {assignment: read_answers(fields).practised for assignment, fields in found}
 
 
 class _Work(NamedTuple):
