@@ -120,15 +120,17 @@ def render_form(form: Form, delivery: Delivery) -> str:
     return filled(key, form.study, values, skeleton)
 
 
-def render_handover(study: StudyFile, action: str, fields: Mapping[str, str], root: str) -> str:
+def render_handover(
+    study: StudyFile, action: str, fields: Mapping[str, str], root: str, channel: Channel = "task"
+) -> str:
     """The page that submits the answers to the platform."""
     names = tuple(fields)
 
     def skeleton(holes: Sequence[str]) -> str:
         shown = dict(zip(names, holes[1:], strict=True))
-        return render("handover.html", study, "task", root=root, action=holes[0], fields=shown)
+        return render("handover.html", study, channel, root=root, action=holes[0], fields=shown)
 
-    return filled(("handover", names, root), study, [action, *fields.values()], skeleton)
+    return filled(("handover", names, root, channel), study, [action, *fields.values()], skeleton)
 
 
 def _untouched(form: Form) -> Form:
@@ -163,7 +165,14 @@ def render(template: str, study: StudyFile | None, channel: Channel, **values: o
     return (
         templates()
         .get_template(template)
-        .render(study=study, words=words, by_link=channel not in AT_MARKETPLACES, **about, **values)
+        .render(
+            study=study,
+            words=words,
+            channel=channel,
+            by_link=channel not in AT_MARKETPLACES,
+            **about,
+            **values,
+        )
     )
 
 

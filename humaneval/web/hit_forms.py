@@ -283,5 +283,7 @@ def _delivery(hit_key: str, assignment_id: int, origin: str) -> Delivery:
 
 def _hand_over(work: Work, origin: str) -> Response:
     fields = {"assignmentId": work.external_id, **(work.answered or {})}
-    html = render_handover(work.hit.settings, f"{origin}/mturk/externalSubmit", fields, messages.root())
+    html = render_handover(
+        work.hit.settings, f"{origin}/mturk/externalSubmit", fields, messages.root(), g.channel
+    )
     return Response(html, mimetype="text/html")

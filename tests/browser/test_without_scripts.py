@@ -35,7 +35,8 @@ def test_the_whole_form_and_its_hand_over_work_by_buttons_alone(plain: Page, stu
     send(frame)
     frame.get_by_role("heading", name="Your answers are saved").wait_for()
     frame.get_by_role("button", name="Send to the marketplace").click()
-    frame.get_by_role("heading", name="Thank you").wait_for()
+    plain.get_by_role("heading", name="Thank you").wait_for()
+    assert plain.get_by_role("button").count() == 0, "nothing is left to return"
     lines = study.responses()
     assert [line["choice"] for line in lines] == [3, 1, 4, 1]
     assert [line["seconds"] for line in lines] == [None] * 4

@@ -161,7 +161,7 @@ def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(
     for _ in range(2):
         made = render_handover(forms[0].study, "https://m/?a&b", fields, "../")
         whole = {"root": "../", "action": "https://m/?a&b", "fields": fields}
-        assert made == render("handover.html", forms[0].study, "hit", **whole)
+        assert made == render("handover.html", forms[0].study, "task", **whole)
 
 
 def _rendered(form: Form, delivery: Delivery) -> str:

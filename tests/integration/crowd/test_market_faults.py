@@ -110,7 +110,7 @@ def test_C06_what_is_sent_after_a_return_is_not_handed_over_as_the_work_of_the_w
     form = ben.open()
     assert ben.id == ada.id
     sent = ada.post(5, tab)
-    assert "You have returned this HIT" in sent.html
+    assert "You have returned this task" in sent.html
     assert sent.form(action="/mturk/externalSubmit") is None
     ben.hand_over(ben.post(2, form))
     found = collect_work(open_study_at(sqlite_engine, "study", platform))

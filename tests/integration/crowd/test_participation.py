@@ -80,7 +80,7 @@ def test_C40_of_two_hits_taken_within_a_second_one_gives_a_row_and_the_other_a_w
     assert held(engine) == 1
     told = pages[forms.index(False)]
     assert told.status == 200
-    assert "You have another HIT of this study" in told.html
+    assert "You have another task of this study" in told.html
     refused = (one, other)[forms.index(False)]
     assert (
         f'href="{ada.home.url.rpartition("/")[0]}/assignments/{refused.id}#return" target="_top"' in told.html
