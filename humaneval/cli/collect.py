@@ -35,6 +35,11 @@ from humaneval.text import PAYING, command, counted
     is_flag=True,
     help="Accept that the marketplace lost HITs, and take in what our server has of their work.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="With a panel's postback: call it again for people whose reply was lost.",
+)
 @to_option
 @acting
 def collect(
@@ -43,6 +48,7 @@ def collect(
     study: str,
     accept_differences: bool,
     accept_lost: bool,
+    again: bool,
     endpoint: str,
 ) -> None:
     """Fetch the submitted work of STUDY and store the responses.
@@ -59,7 +65,7 @@ def collect(
         return
     try:
         with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
-            found = collect_work(at, advance, Accepted(accept_differences, accept_lost))
+            found = collect_work(at, advance, Accepted(accept_differences, accept_lost, again))
     except NotAsPlannedError as error:
         if isinstance(error.found, CollectedWork):
             _say(at, error.found, options)
@@ -125,9 +131,22 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         )
     for reason in found.not_listed:
         say(f"A worker is not on the exclusion list yet; the next collection tries again: {reason}")
+    _tell_panel(at, found)
     for difference in found.differences:
         say(f"Differs: {difference}")
     tell_hits(found.hits_differ, at.endpoint)
+
+
+def _tell_panel(at: StudyAtPlatform, found: CollectedWork) -> None:
+    """Say whom the panel credits, and why not others."""
+    if found.told:
+        say(f"The panel credits {counted(found.told, 'more person', plural='more people')}.")
+    for reason in found.not_told:
+        say(f"Somebody is not credited yet; the next collection tries again: {reason}")
+    if found.unsure_told:
+        people = counted(found.unsure_told, "person", plural="people")
+        again = command("collect", at.name, "--to", at.endpoint, "--again")
+        say(f"Whether the panel credits {people} is not known: its reply was lost. To call it again: {again}")
 
 
 def tell_hits(differences: Sequence[Difference], endpoint: str) -> None:

@@ -130,7 +130,8 @@ class App:
 
         settings, where = self.settings, endpoints.endpoint(endpoint, self.settings)
         if endpoint == "link":
-            return StudyAtPlatform(study, Link(where, study.engine, pay=study.settings.link.pay))
+            pay, secret = study.settings.link.pay, settings.panel_secret
+            return StudyAtPlatform(study, Link(where, study.engine, pay=pay, panel_secret=secret))
         return StudyAtPlatform(study, MTurk(where, profile=settings.aws_profile, keys=settings.market_keys))
 
 

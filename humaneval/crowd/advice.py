@@ -125,6 +125,7 @@ def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
         )
     elif line.answered and line.endpoint != "link":
         yield Line(f"{line.answered} answered on our server and not yet submitted.")
+    yield from _of_panel(line, collect)
     if line.silent:
         yield Line(f"What is submitted at {line.endpoint} is not known: {line.silent}", waits=True)
     figures = [each for each in line.hits_differ if each.what != GONE]
@@ -133,6 +134,20 @@ def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
         yield Line(
             f"We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: ",
             f"{collect} --accept-differences",
+            waits=True,
+        )
+
+
+def _of_panel(line: EndpointStatus, collect: str) -> Iterator[Line]:
+    """Whom their panel does not credit yet."""
+    if line.not_told:
+        people = counted(line.not_told, "person", "is", "are", plural="people")
+        yield Line(f"{people} not credited by the panel yet: ", collect, waits=True)
+    if line.unsure_told:
+        people = counted(line.unsure_told, "person", plural="people")
+        yield Line(
+            f"Whether the panel credits {people} is not known, because its reply was lost: ",
+            f"{collect} --again",
             waits=True,
         )
 
