@@ -26,6 +26,7 @@ from humaneval.study.panels import (
     needs_secret,
 )
 from humaneval.study.words import filled_in
+from humaneval.text import command
 
 _DIGITS = 16
 """The length of what follows the session in an assignment's id by link."""
@@ -76,7 +77,7 @@ def require_secret(study: StudyFile, secret: str) -> None:
     if needs_secret(study) and not secret:
         raise SettingsError(
             "the panel's secret is not set, and link or panel in the study file name {secret}",
-            "Set HUMANEVAL_PANEL_SECRET for this command and for `serve`.",
+            f"Set HUMANEVAL_PANEL_SECRET for this command and for `{command('serve')}`.",
         )
 
 
