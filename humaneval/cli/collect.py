@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -15,10 +16,11 @@ from humaneval.crowd.collect import (
     collect_work,
 )
 from humaneval.crowd.figures import Difference
+from humaneval.crowd.mturk_csv_results import from_file
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
-from humaneval.errors import NotAsPlannedError
+from humaneval.errors import NotAsPlannedError, UsageError
 from humaneval.progress import progress
 from humaneval.text import PAYING, command, counted
 
@@ -36,6 +38,12 @@ from humaneval.text import PAYING, command, counted
     help="Accept that the marketplace lost HITs, and take in what our server has of their work.",
 )
 @click.option(
+    "--from",
+    "results",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --to csv: the results of the batch, as the site wrote them.",
+)
+@click.option(
     "--again",
     is_flag=True,
     help="With a panel's postback: call it again for people whose reply was lost.",
@@ -49,6 +57,7 @@ def collect(
     accept_differences: bool,
     accept_lost: bool,
     again: bool,
+    results: Path | None,
     endpoint: str,
 ) -> None:
     """Fetch the submitted work of STUDY and store the responses.
@@ -60,6 +69,12 @@ def collect(
     The books then use what the marketplace pays.
     """
     at = app.study_at(endpoint, study)
+    if results is not None:
+        if endpoint != "csv":
+            raise UsageError("--from goes with --to csv", "Elsewhere the platform itself is asked.")
+        at, notes = from_file(at, results)
+        for note in notes:
+            say(f"Note: {note}.", err=True)
     if options.dry_run:
         _tell_waiting(at, options)
         return

@@ -116,7 +116,11 @@ def _refuse_together(links: LinkOptions) -> None:
         raise UsageError("--people and --out go together", "--people people.csv --out links.csv")
     if people and (links.panel or links.places):
         raise UsageError("--people is for one person a line", "Leave --panel and --places out.")
-    if people and out and (people.resolve() == out.resolve() or not out.absolute().parent.is_dir()):
+    if (
+        people
+        and out
+        and (people.resolve() == out.resolve() or out.is_dir() or not out.absolute().parent.is_dir())
+    ):
         raise UsageError(f"{out} cannot be written", "Name a new file in an existing folder with --out.")
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from humaneval.crowd.addresses import GONE
 from humaneval.crowd.figures import Difference, told, unaccepted
+from humaneval.crowd.platform import CSV
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
 from humaneval.text import command, counted
@@ -177,6 +178,9 @@ def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterat
     """How many wait for approval."""
     waiting = [line for line in work if line.state == "submitted" and line.passages]
     if not waiting:
+        return
+    if endpoint == CSV:
+        yield Line(f"{len(waiting)} wait for approval at the site of the batch.")
         return
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     when = (

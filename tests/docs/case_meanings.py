@@ -120,6 +120,7 @@ MEANINGS = {
     "P34": "An id was put behind an address that already had a query.",
     "P35": "The id went back under a name that is not the panel's.",
     "P36": "What the panel sent was not stored with the answers.",
+    "P40": "A mark before the first name, or rows shorter than the header, spoilt a table of results.",
     "X01": "A verdict hung on random draws: another seed, another finding.",
     "X02": "Intervals with few clusters or uneven work held the truth too rarely.",
     "X03": "No miss at all had a wider interval than one, and Control had one that its gate decides.",
