@@ -128,6 +128,8 @@ def _tell(at: StudyAtPlatform, intent: Intent, secret: str) -> str:
     """Call the address for one person. Returns what the panel says. PlatformError if that is no yes."""
     with connected(at.engine) as connection:
         person = person_of(connection, int(intent.subject.split()[1]))
+    if not person.worker:
+        raise PlatformError("the id of a person was deleted before the panel was told", nothing_done=True)
     address = postback_address(at.settings, person, secret)
     hidden = [each for each in (address, secret, person.worker, person.session) if each]
     reply = _called(address)

@@ -145,8 +145,10 @@ def with_parameter(address: str, name: str, value: str) -> str:
 
 
 def person_of(connection: Connection, assignment: int) -> Person:
-    """What the panel has sent about the person of a claim."""
-    row = connection.execute(_PERSON, {"id": assignment}).one()
+    """What the panel has sent about the person of a claim; empty if nobody knows it any more."""
+    row = connection.execute(_PERSON, {"id": assignment}).one_or_none()
+    if row is None:
+        return Person("", "", {})
     return Person(row.worker, session_in(row.external_id), row.parameters or {})
 
 

@@ -165,6 +165,18 @@ def test_without_its_secret_a_panels_link_is_not_made(
     assert (said.code, "HUMANEVAL_PANEL_SECRET" in said.err) == (2, True)
 
 
-def test_simulated_annotators_rehearse_a_panel(sqlite_engine: Engine, by_link: Callable) -> None:
+def test_simulated_annotators_rehearse_a_panel_whose_ids_they_do_not_have(
+    sqlite_engine: Engine,
+    by_link: Callable,
+    sqlite_database: str,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     study = by_link(sqlite_engine, link={"panel": "clickworker", "completion_code": "C1"})
-    assert "C1" in take(f"{study.panel_link()}?user_id=4711").html
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", study.url)
+    link = study.panel_link()
+    assert "C1" in take(f"{link}?user_id=4711").html
+    said = command("simulate", "study", "--to", "link", "--annotators", "2", "--json")
+    assert (said.code, said.json["submitted"]) == (0, 2), said.err
+    assert Browser().get(f"{link}?user_id=simulated-1").status == 400
