@@ -33,10 +33,11 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
     "open_forms_per_address": ("HUMANEVAL_OPEN_FORMS_PER_ADDRESS",),
+    "panel_secret": ("HUMANEVAL_PANEL_SECRET",),
 }
 """Setting → environment variables that set it. The first that is set wins."""
 
-SECRETS = frozenset({"market_keys", "secret_key"})
+SECRETS = frozenset({"market_keys", "panel_secret", "secret_key"})
 """Settings that are read only from the environment and never printed."""
 
 DEFAULT, KEPT = "default", "database, as `up` served it"
@@ -86,6 +87,10 @@ class Settings(BaseModel):
         ge=1,
         le=1_000_000,
         description="Number of forms that people at one network address may have begun by link and not sent.",
+    )
+
+    panel_secret: str = Field(
+        "", description="The panel's secret, for codes and postbacks of people who come by link."
     )
 
     @field_validator("port", "trusted_proxies", "open_forms_per_address", mode="before")

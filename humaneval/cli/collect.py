@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -15,10 +16,11 @@ from humaneval.crowd.collect import (
     collect_work,
 )
 from humaneval.crowd.figures import Difference
+from humaneval.crowd.mturk_csv_results import from_file
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
-from humaneval.errors import NotAsPlannedError
+from humaneval.errors import NotAsPlannedError, UsageError
 from humaneval.progress import progress
 from humaneval.text import PAYING, command, counted
 
@@ -35,6 +37,17 @@ from humaneval.text import PAYING, command, counted
     is_flag=True,
     help="Accept that the marketplace lost HITs, and take in what our server has of their work.",
 )
+@click.option(
+    "--from",
+    "results",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --to csv: the results of the batch, as the site wrote them.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="With a panel's postback: call it again for people whose reply was lost.",
+)
 @to_option
 @acting
 def collect(
@@ -43,6 +56,8 @@ def collect(
     study: str,
     accept_differences: bool,
     accept_lost: bool,
+    again: bool,
+    results: Path | None,
     endpoint: str,
 ) -> None:
     """Fetch the submitted work of STUDY and store the responses.
@@ -54,12 +69,18 @@ def collect(
     The books then use what the marketplace pays.
     """
     at = app.study_at(endpoint, study)
+    if results is not None:
+        if endpoint != "csv":
+            raise UsageError("--from goes with --to csv", "Elsewhere the platform itself is asked.")
+        at, notes = from_file(at, results)
+        for note in notes:
+            say(f"Note: {note}.", err=True)
     if options.dry_run:
         _tell_waiting(at, options)
         return
     try:
         with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
-            found = collect_work(at, advance, Accepted(accept_differences, accept_lost))
+            found = collect_work(at, advance, Accepted(accept_differences, accept_lost, again))
     except NotAsPlannedError as error:
         if isinstance(error.found, CollectedWork):
             _say(at, error.found, options)
@@ -125,9 +146,22 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         )
     for reason in found.not_listed:
         say(f"A worker is not on the exclusion list yet; the next collection tries again: {reason}")
+    _tell_panel(at, found)
     for difference in found.differences:
         say(f"Differs: {difference}")
     tell_hits(found.hits_differ, at.endpoint)
+
+
+def _tell_panel(at: StudyAtPlatform, found: CollectedWork) -> None:
+    """Say whom the panel credits, and why not others."""
+    if found.told:
+        say(f"The panel credits {counted(found.told, 'more person', plural='more people')}.")
+    for reason in found.not_told:
+        say(f"Somebody is not credited yet; the next collection tries again: {reason}")
+    if found.unsure_told:
+        people = counted(found.unsure_told, "person", plural="people")
+        again = command("collect", at.name, "--to", at.endpoint, "--again")
+        say(f"Whether the panel credits {people} is not known: its reply was lost. To call it again: {again}")
 
 
 def tell_hits(differences: Sequence[Difference], endpoint: str) -> None:

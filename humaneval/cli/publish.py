@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.publish_files import publish_files
 from humaneval.cli.publish_links import LinkOptions, publish_links
 from humaneval.cli.run import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
 from humaneval.crowd.addresses import refuse_elsewhere, up
@@ -47,8 +48,8 @@ from humaneval.text import command, counted
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="With --people: the file for the list with its links.",
+    type=click.Path(path_type=Path),
+    help="With --people: the file for the list with its links. With --to csv: the folder for the files.",
 )
 @click.option("--panel", is_flag=True, help="With --to link: make a link to which a panel adds its own ids.")
 @click.option(
@@ -73,9 +74,12 @@ def publish(
     panel: bool,
     places: int | None,
 ) -> None:
-    """Publish STUDY as HITs, or as links to our own forms.
+    """Publish STUDY as HITs, as links to our own forms, or as files for a batch.
 
     A HIT has at most 9 assignments: from ten on, the platform takes a higher fee.
+
+    With --to csv, two files are written for a site that makes batches from them, as Mechanical Turk's
+    requester pages did: the layout of the page, and a table with one line for each form.
 
     With --to link, people come to our own form server. The link is open to anybody, or personal for each line
     of --people, or for a panel that adds its ids to the address.
@@ -86,8 +90,13 @@ def publish(
         links = LinkOptions(people, out, panel, places)
         publish_links(app.study_at(endpoint, study), app.settings.public_url, links, options, top_up=top_up)
         return
-    if people or out or panel or places:
+    if people or panel or places or (out and endpoint != "csv"):
         raise UsageError("--people, --out, --panel and --places go with --to link")
+    if endpoint == "csv":
+        if options.live or options.spend:
+            raise UsageError("--live and --spend are not for files")
+        publish_files(app.study_at(endpoint, study), app.settings.public_url, out, options, top_up=top_up)
+        return
     at = app.study_at(endpoint, study)
     if not static:
         require_public_https(at.platform.endpoint, app.settings)

@@ -14,12 +14,14 @@ from humaneval.cli.run import RunOptions, emit, say
 from humaneval.crowd.addresses import links_of
 from humaneval.crowd.link import (
     Invitation,
+    Link,
     People,
     open_invitation,
     panel_address,
     panel_invitation,
     read_people,
 )
+from humaneval.crowd.panels import require_secret
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
@@ -28,6 +30,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.queries import rows_in
+from humaneval.study.panels import notes_of, placeholders
 from humaneval.study.stored import Study
 from humaneval.text import command, counted
 
@@ -46,6 +49,8 @@ def publish_links(
 ) -> None:
     """Make the links of a study that do not exist yet. Print them, or write them beside a list of people."""
     _refuse_together(links)
+    if links.panel and isinstance(at.platform, Link):
+        require_secret(at.settings, at.platform.panel_secret)
     listed = _read(links.people) if links.people else None
     invitations = _invitations(at.study, links, listed)
     plan = plan_hits(at, invitations=invitations, top_up=top_up, dry_run=options.dry_run)
@@ -73,10 +78,13 @@ def publish_links(
                 "lost_rows": plan.lost_rows,
                 "links": made,
                 "out": str(links.out) if links.out else None,
+                **({"notes": list(notes_of(at.settings.link))} if links.panel else {}),
             }
         )
         return
     _tell_result(result, links, made)
+    if links.panel:
+        _tell_panel(at)
     say(f"The forms must be served at {public_url}: {command('serve')}")
 
 
@@ -108,7 +116,11 @@ def _refuse_together(links: LinkOptions) -> None:
         raise UsageError("--people and --out go together", "--people people.csv --out links.csv")
     if people and (links.panel or links.places):
         raise UsageError("--people is for one person a line", "Leave --panel and --places out.")
-    if people and out and (people.resolve() == out.resolve() or not out.absolute().parent.is_dir()):
+    if (
+        people
+        and out
+        and (people.resolve() == out.resolve() or out.is_dir() or not out.absolute().parent.is_dir())
+    ):
         raise UsageError(f"{out} cannot be written", "Name a new file in an existing folder with --out.")
 
 
@@ -146,6 +158,15 @@ def _tell_plan(plan: PublishPlan, options: RunOptions) -> None:
         say(f"link: {links} for {people} to make, {plan.already_up:,} made already.")
 
 
+def _tell_panel(at: StudyAtPlatform) -> None:
+    """What the panel is to know beside the address, and what nobody has verified of it."""
+    link = at.settings.link
+    if link.completion_code and not placeholders(link.completion_code):
+        say(f"The completion code is the same for everybody and proves nothing: {link.completion_code}")
+    for note in notes_of(link):
+        say(f"Note: {note}", err=True)
+
+
 def _tell_result(result: PublishResult, links: LinkOptions, made: Sequence[str]) -> None:
     there = f"{result.already_up:,} {'was' if result.already_up == 1 else 'were'} there already"
     say(f"{counted(result.made, 'link')} made, {there}.")
@@ -153,6 +174,6 @@ def _tell_result(result: PublishResult, links: LinkOptions, made: Sequence[str])
         people = counted(len(made), "person", "with a link", "with their links", plural="people")
         say(f"{people}: {links.out}")
     elif links.panel:
-        say(f"Give the panel this address, with its own placeholders: {made[0]}")
+        say(f"Give the panel this address: {made[0]}")
     else:
         say(f"Anyone can take part at {made[0]}")

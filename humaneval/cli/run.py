@@ -126,11 +126,15 @@ class App:
         from humaneval.crowd import endpoints
         from humaneval.crowd.link import Link
         from humaneval.crowd.mturk.platform import MTurk
+        from humaneval.crowd.mturk_csv import MTurkCsv
         from humaneval.crowd.study_at import StudyAtPlatform
 
         settings, where = self.settings, endpoints.endpoint(endpoint, self.settings)
         if endpoint == "link":
-            return StudyAtPlatform(study, Link(where, study.engine, pay=study.settings.link.pay))
+            pay, secret = study.settings.link.pay, settings.panel_secret
+            return StudyAtPlatform(study, Link(where, study.engine, pay=pay, panel_secret=secret))
+        if endpoint == "csv":
+            return StudyAtPlatform(study, MTurkCsv(where, study.engine, pay=study.settings.link.pay))
         return StudyAtPlatform(study, MTurk(where, profile=settings.aws_profile, keys=settings.market_keys))
 
 
@@ -189,7 +193,7 @@ def acting(function: F) -> F:
     return dry_run(json_option(with_app(call)))  # type: ignore[return-value]  # as in with_app
 
 
-ENDPOINTS = click.Choice(["local", "sandbox", "production", "link"])
+ENDPOINTS = click.Choice(["local", "sandbox", "production", "link", "csv"])
 
 
 def to_option(function: F) -> F:

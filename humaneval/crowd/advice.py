@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from humaneval.crowd.addresses import GONE
 from humaneval.crowd.figures import Difference, told, unaccepted
+from humaneval.crowd.platform import CSV
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
 from humaneval.text import Steps, command, counted
@@ -140,6 +141,7 @@ def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
         )
     elif line.answered and line.endpoint != "link":
         yield Line(f"{line.answered} answered on our server and not yet submitted.")
+    yield from _of_panel(line, collect)
     if line.silent:
         yield Line(f"What is submitted at {line.endpoint} is not known: {line.silent}", waits=True)
     figures = [each for each in line.hits_differ if each.what != GONE]
@@ -148,6 +150,20 @@ def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
         yield Line(
             f"We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: ",
             f"{collect} --accept-differences",
+            waits=True,
+        )
+
+
+def _of_panel(line: EndpointStatus, collect: str) -> Iterator[Line]:
+    """Whom their panel does not credit yet."""
+    if line.not_told:
+        people = counted(line.not_told, "person", "is", "are", plural="people")
+        yield Line(f"{people} not credited by the panel yet: ", collect, waits=True)
+    if line.unsure_told:
+        people = counted(line.unsure_told, "person", plural="people")
+        yield Line(
+            f"Whether the panel credits {people} is not known, because its reply was lost: ",
+            f"{collect} --again",
             waits=True,
         )
 
@@ -177,6 +193,9 @@ def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterat
     """How many wait for approval."""
     waiting = [line for line in work if line.state == "submitted" and line.passages]
     if not waiting:
+        return
+    if endpoint == CSV:
+        yield Line(f"{len(waiting)} wait for approval at the site of the batch.")
         return
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     when = (

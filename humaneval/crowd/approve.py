@@ -24,6 +24,7 @@ from humaneval.crowd.ledger import (
     settled,
 )
 from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost
@@ -68,6 +69,7 @@ def approve_work(
     With `undo_rejection`, the ones named may be rejected ones, within 30 days of their submission. If the
     platform refuses one, the others still go on; PartialError says how many are left and why.
     """
+    refuse_by_file(at)
     feedback = plain_words("feedback", feedback, needed=False)
     refuse_elsewhere(at)
     named = _look_before_paying(at, assignments, undo_rejection=undo_rejection)
@@ -122,6 +124,7 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
     Nothing is rejected automatically: no rule, no timer, no page does it. Raises PlatformError for approved
     work.
     """
+    refuse_by_file(at)
     reason = plain_words("reason", reason)
     refuse_elsewhere(at)
     with reading(at.engine) as session:
@@ -155,6 +158,7 @@ def would_approve(
 
     Makes no call to the platform: none is made before the sum is confirmed.
     """
+    refuse_by_file(at)
     with reading(at.engine) as session:
         chosen = _to_approve(session, at, assignments, undo_rejection)
         costs = [assignment_cost(session, at, session.get_one(HitRow, one.hit_id)) for one in chosen]
@@ -165,6 +169,7 @@ def would_approve(
 
 def would_reject(at: StudyAtPlatform, assignments: Collection[str]) -> Pending:
     """Which of the assignments named a rejection would concern; it costs nothing."""
+    refuse_by_file(at)
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         chosen = _to_reject(session, at, assignments)

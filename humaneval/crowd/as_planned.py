@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.addresses import GONE, PUBLISH, UpHit, hits_of, submitted
 from humaneval.crowd.figures import LIFETIME, Difference, Differs, compare, planned_figures
-from humaneval.crowd.platform import Standing, Terms
+from humaneval.crowd.platform import UNASKED, Standing, Terms
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import DifferenceRow, OutboxRow, StudyRow
@@ -80,7 +80,7 @@ def difference_rows(at: StudyAtPlatform, hit_id: int, found: Mapping[str, Differ
 
 def note(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]) -> None:
     """Record how the platform's HITs differ from the plan: id of ours → terms, or None if it is gone."""
-    if at.endpoint == "link":  # nobody but us could change them
+    if at.endpoint in UNASKED:  # nobody but us could change them
         return
     changes, moment = _changes(session, at, seen), now()
     for row in changes.over:
@@ -93,7 +93,7 @@ def note(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]
 
 def would_note(at: StudyAtPlatform, seen: Mapping[int, Terms | None]) -> list[Difference]:
     """Every difference that no person has accepted, if HITs were as `seen`. Records nothing."""
-    if at.endpoint == "link":
+    if at.endpoint in UNASKED:
         return []
     with reading(at.engine) as session:
         changes = _changes(session, at, seen)
@@ -114,7 +114,7 @@ def look(at: StudyAtPlatform, hits: Sequence[UpHit]) -> dict[UpHit, Standing | N
     standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
     seen = terms_seen(at, standings)
     with reading(at.engine) as session:
-        changes = _changes(session, at, seen) if at.endpoint != "link" else _Changes([], [])
+        changes = _changes(session, at, seen) if at.endpoint not in UNASKED else _Changes([], [])
         changed = bool(changes.over or changes.new)
         session.expunge_all()
     if changed:

@@ -6,6 +6,7 @@ assignment, worker).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -98,6 +99,8 @@ class Visit(NamedTuple):
     in_hand: int = 0
     returned: frozenset[str] | None = frozenset()
     giving_way: tuple[int, ...] = ()
+    parameters: Mapping[str, str] | None = None
+    """What a panel sent beside its ids. None: nothing, or as it was."""
 
 
 def open_form(
@@ -230,7 +233,7 @@ def _begun(connection: Connection, hit: FoundHit, visit: Visit, mine: Claim) -> 
     if (visit.confirmed and not mine.confirmed) or mine.external_id != visit.assignment:
         # By link, the same form goes on under the id of another session.
         now_so = {"external_id": visit.assignment, "confirmed": visit.confirmed or mine.confirmed}
-        connection.execute(_CHANGED, {"of": mine.id, **now_so})
+        connection.execute(_CHANGED, {"of": mine.id, **now_so, **_sent(visit)})
     if connection.execute(_COMPENSATED, {"of": mine.id}).first() is not None:
         return Opened(Outcome.COMPENSATED)
     if mine.state in DONE:
@@ -302,6 +305,7 @@ def _claimed(connection: Connection, claims: Claims, visit: Visit, row_id: int) 
         "holds_row": True,
         "lease_until": _lease(hit, visit),
         "by_program": visit.program,
+        **_sent(visit),
     }
     if mine is not None:
         connection.execute(_CHANGED, {"of": mine.id, **values})
@@ -318,6 +322,11 @@ def _claimed(connection: Connection, claims: Claims, visit: Visit, row_id: int) 
         },
     )
     return int(made.scalar_one())
+
+
+def _sent(visit: Visit) -> dict[str, dict[str, str]]:
+    """The column of what the panel sent, if it sent anything. The person's own address sends nothing."""
+    return {"parameters": dict(visit.parameters)} if visit.parameters else {}
 
 
 def _lease(hit: FoundHit, visit: Visit) -> datetime:

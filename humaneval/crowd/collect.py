@@ -21,6 +21,7 @@ from humaneval.crowd.as_planned import accept, differing, look
 from humaneval.crowd.compensate import settle_compensations
 from humaneval.crowd.figures import Difference
 from humaneval.crowd.outbox import TOGETHER, hold_study
+from humaneval.crowd.panel_postbacks import Told, perform_postbacks
 from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
@@ -69,6 +70,12 @@ class CollectedWork:
     """Forms of HITs that the platform lost, and that this call took in."""
     hits_differ: tuple[Difference, ...] = ()
     """How HITs differ from the plan, accepted or not."""
+    told: int = 0
+    """People about whom a panel was told in this run."""
+    not_told: tuple[str, ...] = ()
+    """Why a panel does not credit others; the next collection tries again."""
+    unsure_told: int = 0
+    """People of whom nobody knows whether the panel has credited them."""
 
 
 class Accepted(NamedTuple):
@@ -78,6 +85,8 @@ class Accepted(NamedTuple):
     """Figures of HITs that are otherwise than planned."""
     lost: bool = False
     """HITs that the platform no longer has; what our server holds of their work is taken in."""
+    again: bool = False
+    """A panel is told again about people whom it may have credited already."""
 
 
 NOTHING = Accepted()
@@ -125,7 +134,7 @@ def collect_work(
     not_listed = perform_exclusions(at).failed
     settle_compensations(at)
     settle_rewards(at)
-    found = _collected(at, counts, not_listed)
+    found = _collected(at, counts, not_listed, perform_postbacks(at, again=accepted.again))
     try:
         gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
         refuse_gone(at, gone_there, "the others were collected")
@@ -135,7 +144,9 @@ def collect_work(
     return found
 
 
-def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...]) -> CollectedWork:
+def _collected(
+    at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...], told: Told
+) -> CollectedWork:
     """The state now; `counts` is what this run saw."""
     hits_differ = differing(at.study, at.endpoint)
     with reading(at.engine) as session:
@@ -167,6 +178,9 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
             not_listed=not_listed,
             taken_in=counts["taken in"],
             hits_differ=hits_differ,
+            told=told.told,
+            not_told=told.failed,
+            unsure_told=told.unsure,
         )
 
 

@@ -20,7 +20,7 @@ from humaneval.crowd.as_planned import terms_seen, would_note
 from humaneval.crowd.figures import told
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
-from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.platform import CSV, LINK, Endpoint
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
@@ -54,10 +54,13 @@ class Finding(NamedTuple):
 def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     """Check everything about publishing the study that can be checked without publishing it."""
     endpoint = at.platform.endpoint
+    if endpoint.name == CSV:  # its pages need no server of ours
+        yield _settings(at)
+        return
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
     yield _settings(at)
-    if endpoint.name == "link":
+    if endpoint.name == LINK:
         return
     keys = _tried("Keys", lambda: f"${at.platform.check_access()} in the account at {endpoint.name}")
     yield keys
@@ -89,7 +92,7 @@ def _tried(what: str, check: Callable[[], str]) -> Finding:
 def _address(endpoint: Endpoint, public_url: str) -> Finding:
     """Whether workers' browsers can be sent to our address at all."""
     parts = urlsplit(public_url)
-    if endpoint.name in ("local", "link"):
+    if endpoint.name in ("local", LINK):
         return Finding("Address", True, True, f"{public_url}, for workers who can reach it")
     if parts.scheme != "https":
         return Finding(

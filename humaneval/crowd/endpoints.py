@@ -1,4 +1,4 @@
-"""The endpoints `local`, `sandbox`, `production` and `link`, and checks that they are not mixed up."""
+"""The endpoints `local`, `sandbox`, `production`, `link` and `csv`, and checks that they are not mixed up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from humaneval.settings import Settings
 from humaneval.text import command
 
 MTURK_CLOSED = "30 September 2026"
-NAMES = ("local", "sandbox", "production", "link")
+NAMES = ("local", "sandbox", "production", "link", "csv")
 
 SANDBOX = Endpoint(
     name="sandbox",
@@ -71,6 +71,19 @@ def link(public_url: str) -> Endpoint:
     )
 
 
+def csv() -> Endpoint:
+    """A site to which people carry files: there is nothing to call."""
+    return Endpoint(
+        name="csv",
+        api_url="",
+        submit_origin="",
+        worker_sites=(),
+        preview_url="",
+        spends_money=False,
+        is_test=False,
+    )
+
+
 def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
     """The endpoint called `name`. The environment never changes the addresses of sandbox and production."""
     environment = os.environ if environment is None else environment
@@ -80,6 +93,8 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
         return SANDBOX
     if name == "link":
         return link(settings.public_url)
+    if name == "csv":
+        return csv()
     if name != "production":
         raise UsageError(f"there is no endpoint {name!r}", f"Endpoints: {', '.join(NAMES)}.")
     for variable in ("AWS_ENDPOINT_URL_MTURK", "AWS_ENDPOINT_URL"):
@@ -96,6 +111,8 @@ def known(name: str, settings: Settings) -> Endpoint:
     """The endpoint that a stored row names, whatever the environment is now."""
     if name == "link":
         return link(settings.public_url)
+    if name == "csv":
+        return csv()
     return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(
         settings.market_url, settings.market_site
     )
@@ -103,7 +120,7 @@ def known(name: str, settings: Settings) -> Endpoint:
 
 def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
     """Raise SettingsError if a platform on the web could not show our form, which needs an https address."""
-    if endpoint.name not in ("local", "link") and not settings.public_url.startswith("https://"):
+    if endpoint.name not in ("local", "link", "csv") and not settings.public_url.startswith("https://"):
         raise SettingsError(
             f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",
             f"Put `{command('serve')}` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",

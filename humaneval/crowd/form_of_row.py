@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, selectinload
 
 from humaneval.crowd.form_page import Form, ShownPassage
 from humaneval.crowd.found_hit import FoundHit
+from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.work import find_work
 from humaneval.domain import Sentences
 from humaneval.errors import UsageError
@@ -109,7 +110,7 @@ def tests_at(is_test: bool, endpoint: str) -> tuple[str, ...]:
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
     """What row `row_id` of `study` shows at `endpoint`; nothing for None."""
     settings = settings_of(study)
-    if endpoint == "link":
+    if endpoint in UNASKED:
         settings = settings.by_link
     tests = tests_of(study, endpoint)
     if row_id is None:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.outbox import hold_study_at, token_for
+from humaneval.crowd.panel_postbacks import intend_postback
 from humaneval.crowd.participants import intend_exclusion
 from humaneval.crowd.reversible import EXCLUDE, worker_subject
 from humaneval.crowd.turned import turned
@@ -82,6 +83,8 @@ def keep_in(
     # Links have no list: our own record of who answered is enough. Others are listed once they are known.
     if not work.passed_on and not work.hit.audience and work.confirmed:
         _exclude(connection, engine, work)
+    if not program:
+        intend_postback(connection, work, fields)
     return dict(fields)
 
 

@@ -39,11 +39,17 @@ class Link:
     with "none", nothing is."""
 
     def __init__(
-        self, endpoint: Endpoint, engine: Engine, *, pay: Literal["none", "elsewhere"] = "none"
+        self,
+        endpoint: Endpoint,
+        engine: Engine,
+        *,
+        pay: Literal["none", "elsewhere"] = "none",
+        panel_secret: str = "",
     ) -> None:
         self._endpoint = endpoint
         self._engine = engine
         self._pay = pay
+        self.panel_secret = panel_secret
 
     @property
     def endpoint(self) -> Endpoint:
@@ -272,9 +278,15 @@ def _made_names(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def panel_address(
-    settings: StudyFile, link: str, *, worker: str = "{{%PROLIFIC_PID%}}", session: str = "{{%SESSION_ID%}}"
+    settings: StudyFile, link: str, *, worker: str | None = None, session: str | None = None
 ) -> str:
-    """The link with the study's parameters for the ids of a worker and a session, by default Prolific's
-    placeholders."""
-    values = {settings.link.worker_parameter: worker, settings.link.session_parameter: session}
-    return link + "?" + "&".join(f"{name}={value}" for name, value in values.items() if name)
+    """The link with the study's parameters for a panel: for the ids of a worker and a session, or with the
+    panel's placeholders. What the panel adds itself is not in it."""
+    panel, ids = settings.panel, worker is not None
+    values = {
+        settings.link.worker_parameter: panel.worker_placeholder if worker is None else worker,
+        settings.link.session_parameter: panel.session_placeholder if session is None else session,
+        **{name: f"simulated-{name}" if ids else value for name, value in panel.extra_parameters.items()},
+    }
+    query = "&".join(f"{name}={value}" for name, value in values.items() if name and value)
+    return f"{link}{'&' if '?' in link else '?'}{query}" if query else link

@@ -25,7 +25,7 @@ from humaneval.crowd.outbox import (
     perform,
     token_for,
 )
-from humaneval.crowd.platform import LIST_GONE, Participants, Qualified
+from humaneval.crowd.platform import LIST_GONE, UNASKED, Participants, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
@@ -316,7 +316,7 @@ def participants_of(at: StudyAtPlatform) -> Participants:
     twice.
     """
     people = known_participants(at)
-    if at.endpoint == "link":
+    if at.endpoint in UNASKED:
         return people
     with writing(at.engine) as session:
         hold_study(session, at.id)

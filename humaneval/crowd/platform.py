@@ -163,6 +163,10 @@ class Cost:
         return Cost(self.rewards / assignments, self.fees / assignments)
 
 
+LINK, CSV = "link", "csv"
+"""The endpoints of people who come by link, and of batches that are made from files."""
+UNASKED = frozenset((LINK, CSV))
+"""Endpoints without a service to call: what our database has is all that there is."""
 HIT_GONE = "HITDoesNotExist"
 """The end of the error code for a HIT that the platform does not have, because it was deleted there."""
 LIST_GONE = "QualificationTypeDoesNotExist"

@@ -16,6 +16,7 @@ from humaneval.crowd.addresses import PUBLISH, known_gone
 from humaneval.crowd.as_planned import differing
 from humaneval.crowd.figures import Difference
 from humaneval.crowd.ledger import INSTEAD, spent
+from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.waiting import Place, There
@@ -89,6 +90,10 @@ class EndpointStatus(NamedTuple):
     """The same for a worker who takes `expected_minutes`."""
     hits_differ: tuple[Difference, ...]
     """How HITs differ from the plan, accepted or not."""
+    not_told: int
+    """People who are done, and of whom their panel does not know or does not credit them."""
+    unsure_told: int
+    """People of whom nobody knows whether their panel credits them, because its reply was lost."""
     silent: str
     """Why the platform does not say what is submitted; empty if it does, or was not asked."""
 
@@ -143,6 +148,8 @@ class _Records(NamedTuple):
     """Endpoint → planned HITs that were never sent to the platform."""
     due: Mapping[str, int]
     """Endpoint → compensations that nobody has taken yet."""
+    told: Mapping[tuple[str, bool], int]
+    """(endpoint, whether its reply was lost) → people that a panel has not confirmed."""
     rows: int
 
 
@@ -166,6 +173,10 @@ def _records(session: Session, study: Study) -> _Records:
         OutboxRow.study_id == study.id,
         OutboxRow.attempts > 0,
         OutboxRow.error.notin_((OVERTAKEN, INSTEAD)),
+        OutboxRow.operation != POSTBACK,
+    )
+    told = select(OutboxRow.endpoint, (OutboxRow.state == "pending") & (OutboxRow.attempts > 0)).where(
+        OutboxRow.study_id == study.id, OutboxRow.operation == POSTBACK, OutboxRow.state != "confirmed"
     )
     unsent = select(OutboxRow.endpoint).where(
         OutboxRow.study_id == study.id,
@@ -182,6 +193,7 @@ def _records(session: Session, study: Study) -> _Records:
         writes=Counter((endpoint, state) for endpoint, state in session.execute(tried)),
         unsent=Counter(session.scalars(unsent)),
         due=Counter(session.scalars(due)),
+        told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
         rows=rows_in(session, study.id),
     )
 
@@ -239,6 +251,8 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hourly=_hourly(reward, minutes) if reward else None,
         hourly_expected=study.settings.hit.hourly,
         hits_differ=differing(study, endpoint),
+        not_told=records.told.get((endpoint, False), 0),
+        unsure_told=records.told.get((endpoint, True), 0),
         silent=there.silent,
     )
 

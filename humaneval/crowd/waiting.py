@@ -9,6 +9,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd.addresses import is_static, known_gone, refuse_elsewhere, submitted, up
 from humaneval.crowd.as_planned import look
+from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
@@ -54,7 +55,7 @@ def ask(at: StudyAtPlatform, *, note: bool = True) -> There:
     shows the forms and has no answers that wait to be collected.
     """
     hits = up(at.study, at.endpoint)
-    if not hits or at.endpoint == "link" or not _may_wait(at):
+    if not hits or at.endpoint in UNASKED or not _may_wait(at):
         return There()
     try:
         at.platform.check_access()

@@ -313,6 +313,8 @@ class AssignmentRow(Base):
     """Whether a HIT was planned to offer the row again."""
     differences: Mapped[str] = mapped_column(default="")
     """How the platform's answers differ from our server's copy; empty if they agree."""
+    parameters: Mapped[dict[str, Any] | None]
+    """What a panel sent beside its ids, as the study file names it."""
 
     @hybrid_property
     def is_stray(self) -> bool:

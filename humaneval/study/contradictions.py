@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from humaneval.domain import SENTENCES, Role
 from humaneval.study.countries import COUNTRIES, MEANT
 from humaneval.study.file_errors import TogetherError
+from humaneval.study.panels import doubts_of_panel, refuse_panel
 from humaneval.study.words import CONSENT_PLACEHOLDERS, lacking_words
 from humaneval.text import counted
 
@@ -37,6 +38,7 @@ def refuse_contradictions(study: StudyFile) -> None:
         _refuse_rule(study, name, rule)
     for one, other in combinations(study.participants.qualifications, 2):
         _refuse_both(one, other)
+    refuse_panel(study)
     if study.link.pay == "elsewhere" and not study.hit.reward:
         raise TogetherError(
             'link.pay = "elsewhere" records hit.reward as paid, and that is 0.00: set the reward, or pay ='
@@ -170,7 +172,12 @@ def _refuse_both(one: QualificationSection, other: QualificationSection) -> None
 
 def doubts(study: StudyFile) -> list[str]:
     """Sentences about settings that can hold together, but hardly as they are meant."""
-    found = [*_doubts_of_people(study), *_doubts_of_rules(study), *_doubts_of_texts(study)]
+    found = [
+        *_doubts_of_people(study),
+        *_doubts_of_rules(study),
+        *_doubts_of_texts(study),
+        *doubts_of_panel(study),
+    ]
     if study.analysis.equivalence_margin > study.analysis.smallest_effect:
         found.append(
             f"analysis.equivalence_margin = {study.analysis.equivalence_margin:g} is above"
@@ -181,7 +188,7 @@ def doubts(study: StudyFile) -> list[str]:
 
 
 def _doubts_of_people(study: StudyFile) -> Iterator[str]:
-    design, link = study.design, study.link
+    design = study.design
     forms, hits = design.annotators // design.responses_per_passage, -(-design.annotators // MOST_PLACES)
     if design.rows_per_annotator > forms:
         yield (
@@ -205,11 +212,6 @@ def _doubts_of_people(study: StudyFile) -> Iterator[str]:
     if design.top_up != "never" and off and not (rule.words_per_second or rule.straight_lining or rule.spam):
         yield (
             f'design.top_up = "{design.top_up}" replaces excluded annotators, and [exclusions] excludes none'
-        )
-    if link.completion_code and link.completion_url and link.completion_code not in link.completion_url:
-        yield (
-            f"link.completion_url does not contain link.completion_code = {link.completion_code}: the panel"
-            " may expect another code"
         )
 
 

@@ -14,9 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -29,10 +27,12 @@ from humaneval.fees import money
 from humaneval.resources import bundled
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
+from humaneval.study.fields import NEW, Printable, printable
+from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
+from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.words import refuse_words, with_texts
-from humaneval.text import refused_characters, unshowable
 
 
 def _dollars(value: Any) -> Decimal:
@@ -40,17 +40,6 @@ def _dollars(value: Any) -> Decimal:
         return money(str(value))
     except HumanEvalError as error:
         raise ValueError(error.message) from None
-
-
-NEW = {"new": True}
-"""Context of a study file that is read, unlike settings that are stored: these must stay readable."""
-
-
-def _printable(text: str, info: ValidationInfo) -> str:
-    fault = unshowable(text) if info.context == NEW or refused_characters(text) else ""
-    if fault:
-        raise ValueError(fault)
-    return text.strip()
 
 
 def _something(text: str) -> str:
@@ -61,7 +50,7 @@ def _something(text: str) -> str:
 
 def _word(text: str, info: ValidationInfo) -> str:
     """Unlike other texts, with the white space around it: some words stand between others."""
-    _something(_printable(text, info))
+    _something(printable(text, info))
     return text
 
 
@@ -73,7 +62,6 @@ def rounded_up(number: int, unit: int) -> int:
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
 Whole = Annotated[int, Field(strict=True)]
 """Without true, which pydantic would accept as 1."""
-Printable = Annotated[str, AfterValidator(_printable)]
 Required = Annotated[Printable, AfterValidator(_something)]
 Word = Annotated[str, AfterValidator(_word)]
 LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"
@@ -81,10 +69,6 @@ SEEDS = 2**31
 """Seeds run from −SEEDS to SEEDS − 1, which every database can store."""
 MOST_ROWS = 100_000
 """The most rows of a study, including added ones."""
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DesignSection(_Section):
@@ -181,11 +165,11 @@ class ConsentSection(_Section):
 class HitSection(_Section):
     """The HIT as the platform lists it, and what it pays."""
 
-    title: Annotated[str, Field(max_length=128), AfterValidator(_printable), AfterValidator(_something)] = (
+    title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(_something)] = (
         "Find the sentence that a machine wrote in short stories"
     )
     description: Annotated[
-        str, Field(max_length=2000), AfterValidator(_printable), AfterValidator(_something)
+        str, Field(max_length=2000), AfterValidator(printable), AfterValidator(_something)
     ] = "Read a few short stories and mark the sentence that a machine wrote."
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
@@ -203,22 +187,6 @@ class HitSection(_Section):
     def lifetime_seconds(self) -> int:
         """How long the HITs can be found, in seconds."""
         return round(self.lifetime_days * 86_400)
-
-
-class LinkSection(_Section):
-    """Settings for people who come by link: the parameters of a panel, and the page after the form."""
-
-    pay: Literal["none", "elsewhere"] = "none"
-    worker_parameter: str = Field("PROLIFIC_PID", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
-    session_parameter: str = Field("SESSION_ID", pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")
-    completion_code: Printable = ""
-    completion_url: str = Field("", pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?([/?]\S*)?)?$")
-
-    @model_validator(mode="after")
-    def _two_names(self) -> LinkSection:
-        if self.worker_parameter == self.session_parameter:
-            raise ValueError("worker_parameter and session_parameter must have different names")
-        return self
 
 
 class QualificationSection(_Section):
@@ -317,7 +285,8 @@ class StudyFile(_Section):
     consent: ConsentSection = ConsentSection()
     hit: HitSection = HitSection()
     link: LinkSection = LinkSection()
-    words: dict[str, Word] = {}
+    panel: PanelSection = PanelSection()
+    words: dict[str, Word] = Field(default_factory=dict)
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
     analysis: AnalysisSection = AnalysisSection()
@@ -351,6 +320,7 @@ class StudyFile(_Section):
         for section, name in ((values, "words"), (page, "story_language"), (page, "practice")):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
+        as_before(values)
         canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -388,6 +358,7 @@ def read_study_file(
     lay_over(values, laid)
     lay_over(values, overrides or {})
     with_texts(values)
+    with_panel(values)
     try:
         study = StudyFile.model_validate(values, context=NEW)
     except ValidationError as error:

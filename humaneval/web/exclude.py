@@ -1,4 +1,6 @@
-"""Puts workers on a study's exclusion list soon after they have answered, in threads beside the form server.
+"""Puts workers on a study's exclusion list, and tells a panel about them, soon after they have answered.
+
+This happens in threads beside the form server.
 
 The transaction that stores the answers also stores this intention. If it fails here or is interrupted, the
 next `collect` does it.
@@ -12,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from humaneval.crowd.panel_postbacks import perform_postbacks
 from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
@@ -68,11 +71,14 @@ class Excluder:
                     return
                 self._asked.remove(where)
             try:
-                failed = perform_exclusions(self._open_at(where.endpoint, where.study), rested=True).failed
+                at = self._open_at(where.endpoint, where.study)
+                failed = (
+                    perform_exclusions(at, rested=True).failed + perform_postbacks(at, rested=True).failed
+                )
             except HumanEvalError as error:
                 failed = (error.message,)
             except Exception:  # the next answers need this thread
-                _log.exception("exclusion list of %s at %s", where.study, where.endpoint)
+                _log.exception("after the answers to %s at %s", where.study, where.endpoint)
                 continue
             for reason in failed:
-                _log.warning("exclusion list of %s at %s: %s", where.study, where.endpoint, reason)
+                _log.warning("after the answers to %s at %s: %s", where.study, where.endpoint, reason)

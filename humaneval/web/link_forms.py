@@ -6,14 +6,13 @@ row. From then on the person's own address leads back to the same form, on any d
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, current_app, g, redirect, request
+from flask import Blueprint, Response, abort, current_app, g, redirect, request
 from itsdangerous import BadSignature
 from werkzeug.datastructures import MultiDict
 
@@ -21,8 +20,21 @@ from humaneval.crowd.claims import GRACE, Opened, Outcome, Visit, answered_by, h
 from humaneval.crowd.form_of_row import channel_of, form_shown, shown_settings
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
+from humaneval.crowd.panels import (
+    Ended,
+    HandBack,
+    Person,
+    assignment_id,
+    ending_of,
+    handed_back,
+    person_of,
+    require_secret,
+)
+from humaneval.errors import SettingsError
+from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
+from humaneval.study.panels import SENT_AWAY, is_address, needed_parameters
 from humaneval.study.words import Channel, words_of
 from humaneval.web.forms import (
     by_program,
@@ -44,13 +56,16 @@ from humaneval.web.security import allow_frames
 blueprint = Blueprint("links", __name__)
 
 TICKET = re.compile(r"[0-9a-f]{32}")
+UNFILLED = re.compile(r"[{}\[\]<>$%]")
+"""What only a placeholder has that the panel did not fill in, and no id."""
 
 
 class _Visitor(NamedTuple):
-    """The ids of the person behind a link, under which the claim is stored."""
+    """The ids of the person behind a link, under which the claim is stored, and what their panel sent."""
 
     worker: str
     assignment: str
+    person: Person
 
 
 @blueprint.get("/take/<key>")
@@ -65,15 +80,16 @@ def welcome(key: str) -> Response:
     given = {"ticket": secrets.token_hex(16)} if hit.audience == "open" else _given(hit, request.args)
     visitor = _visitor(hit, given)
     if visitor is None:
-        return _no_panel_id(hit.settings)
+        return _no_panel_id(hit.settings, given)
     sent = answered_by(context().engine, key, visitor.worker, visitor.assignment)
     if sent is not None:  # who goes back reads the thanks again
         return _see(f"{root()}take/{key}/{_token(key, sent)}")
     begun = hit.audience != "open" and has_begun(context().engine, key, visitor.worker)
     if _expired(hit) and not begun:
-        return _closed()
+        return _sent_away(Ended.QUOTA_FULL, hit, visitor, "ended_heading", "ended_text", status=410)
     return page(
         "take.html",
+        may_decline=hit.audience == "panel" and not begun and bool(hit.settings.link.no_consent),
         simulated=hit.simulated,
         tests=("pilot",) * hit.is_test,
         begun=begun,
@@ -88,9 +104,12 @@ def begin(key: str) -> Response:
     hit = _find(key)
     if hit is None:
         return _unknown()
-    visitor = _visitor(hit, _given(hit, request.form))
+    given = _given(hit, request.form)
+    visitor = _visitor(hit, given)
     if visitor is None:
-        return _no_panel_id(hit.settings)
+        return _no_panel_id(hit.settings, given)
+    if request.form.get("decline") and hit.audience == "panel":
+        return _sent_away(Ended.NO_CONSENT, hit, visitor, "declined_heading", "declined_text")
     address, forms = request.remote_addr or "", context().unanswered
     counted = hit.audience != "personal" and not (hit.simulated and by_program())
     if counted and forms.is_crowded(address) and not has_begun(context().engine, key, visitor.worker):
@@ -100,7 +119,8 @@ def begin(key: str) -> Response:
             forms.most,
         )
         return message("crowded_heading", "crowded_link", status=429, forms=forms.most)
-    visit = Visit(visitor.assignment, visitor.worker, now(), program=by_program())
+    sent = visitor.person.parameters
+    visit = Visit(visitor.assignment, visitor.worker, now(), program=by_program(), parameters=sent)
     found = opened(hit, visit)
     if counted and found.outcome is Outcome.FULL:
         giving_way = forms.that_give_way(address)
@@ -109,7 +129,7 @@ def begin(key: str) -> Response:
         terms = hit.settings.hit
         seconds, expected = 60 * terms.assignment_minutes + GRACE.seconds, 60 * terms.expected_minutes
         forms.begun(address, found.assignment_id, seconds=seconds, expected=expected)
-    refusal = _refusal(hit, found)
+    refusal = _refusal(hit, found, visitor)
     if refusal is not None:
         return refusal
     return _see(f"{root()}take/{key}/{_token(key, found.assignment_id)}")
@@ -125,11 +145,11 @@ def show(key: str, token: str) -> Response:
     if only_looking():
         return Response(status=204)
     found = reopened(hit, assignment_id)
-    refusal = _refusal(hit, found)
+    refusal = _refusal(hit, found, _known_visitor(hit, assignment_id))
     if refusal is not None:
         return refusal
     if found.outcome is Outcome.ANSWERED:
-        return page("done.html")
+        return page("done.html", back=_back(hit, found.assignment_id))
     context().unanswered.shown(found.assignment_id)
     work = work_with(found.assignment_id)
     form = form_shown(context().engine, work.hit, work.row_id)
@@ -151,7 +171,18 @@ def answer(key: str, token: str) -> Response:
             return form_page(gaps, _delivery(key, token, channel_of(work.hit)), status=422)
         kept(work, fields)
         context().unanswered.answered(work.id)
-    return _see(hit.settings.link.completion_url or f"{root()}take/{key}/{token}")
+        if hit.settings.link.postback_url:
+            context().answered(hit.endpoint, hit.study_name)
+    return _see(_back(hit, work.id).address or f"{root()}take/{key}/{token}")
+
+
+def _back(hit: FoundHit, assignment: int) -> HandBack:
+    """What a person takes back whose answers are stored: by their answers, and after the commit."""
+    work = work_with(assignment)
+    with connected(context().engine) as connection:
+        ended = ending_of(connection, hit.settings, work.row_id, work.answered or {})
+        person = person_of(connection, assignment)
+    return handed_back(hit.settings, ended, person, context().settings.panel_secret)
 
 
 def _find(key: str) -> FoundHit | None:
@@ -161,6 +192,12 @@ def _find(key: str) -> FoundHit | None:
         return None
     g.study, g.channel = shown_settings(hit), channel_of(hit)
     _allow_completion(hit.settings)
+    if hit.audience == "panel":
+        try:
+            require_secret(hit.settings, context().settings.panel_secret)
+        except SettingsError as error:
+            current_app.logger.error("%s. %s", error.message, error.hint)
+            abort(503)  # before anybody works for a code that cannot be made
     return hit
 
 
@@ -169,15 +206,20 @@ def _expired(hit: FoundHit) -> bool:
 
 
 def _allow_completion(study: StudyFile) -> None:
-    parts = urlsplit(study.link.completion_url)
-    allow_frames([], [f"{parts.scheme}://{parts.netloc}"] if parts.netloc else [])
+    link = study.link
+    endings = (link.completion_url, link.failed_control, *(getattr(link, name) for name in SENT_AWAY))
+    sites = [urlsplit(each) for each in endings if is_address(each)]
+    allow_frames([], list(dict.fromkeys(f"{site.scheme}://{site.netloc}" for site in sites)))
 
 
 def _given(hit: FoundHit, fields: MultiDict[str, str]) -> dict[str, str]:
     """The parameters that say whom the link stands for. The opening page passes them on to its button."""
     if hit.audience == "open":
         return read_ids(fields, ["ticket"])
-    return read_ids(fields, _panel_parameters(hit.settings)) if hit.audience == "panel" else {}
+    if hit.audience != "panel":
+        return {}
+    names = [*_panel_parameters(hit.settings), *hit.settings.panel.extra_parameters]
+    return read_ids(fields, list(dict.fromkeys(names)))
 
 
 def _panel_parameters(study: StudyFile) -> list[str]:
@@ -190,40 +232,50 @@ def _visitor(hit: FoundHit, given: Mapping[str, str]) -> _Visitor | None:
     None if one of those ids is missing or can be nobody's: a placeholder, or what a broken script wrote.
     """
     if hit.audience == "personal":
-        return _Visitor(f"person {hit.key}", _assignment(hit.key))
+        worker = f"person {hit.key}"
+        return _Visitor(worker, assignment_id(hit.key), Person(worker, "", {}))
     if hit.audience == "open":
         ticket = given.get("ticket", "")
         if not TICKET.fullmatch(ticket):
             ticket = secrets.token_hex(16)
-        return _Visitor(f"visitor {ticket}", _assignment(hit.key, ticket))
+        worker = f"visitor {ticket}"
+        return _Visitor(worker, assignment_id(hit.key, ticket), Person(worker, "", {}))
     names = _panel_parameters(hit.settings)
     ids = [given[name] for name in names]
-    if not all(is_id(id, names) for id in ids):
+    rehearsed = hit.simulated and by_program()
+    pattern = "" if rehearsed else hit.settings.panel.id_pattern
+    if not all(is_id(id, names) for id in ids) or (pattern and not re.fullmatch(pattern, ids[0])):
         return None
-    return _Visitor(ids[0], "-".join([*ids[1:], _assignment(hit.key, *ids)]))
+    extra = [name for name in hit.settings.panel.extra_parameters if is_id(given[name], [name])]
+    if not set(needed_parameters(hit.settings)) <= {*extra}:
+        return None
+    person = Person(ids[0], ids[1] if ids[1:] else "", {name: given[name] for name in extra})
+    return _Visitor(ids[0], "-".join([*ids[1:], assignment_id(hit.key, *ids)]), person)
 
 
-def _assignment(key: str, *ids: str) -> str:
-    """An id that exports may show: it reveals neither link nor person, and no other study has it."""
-    return hashlib.sha256("\n".join((key, *ids)).encode()).hexdigest()[:16]
-
-
-def _refusal(hit: FoundHit, found: Opened) -> Response | None:
+def _refusal(hit: FoundHit, found: Opened, visitor: _Visitor | None = None) -> Response | None:
     if found.outcome in (Outcome.FORM, Outcome.ANSWERED):
         return None
     if found.outcome is Outcome.CLOSED:
-        return _closed()
+        return _sent_away(Ended.QUOTA_FULL, hit, visitor, "ended_heading", "ended_text", status=410)
     if found.outcome is Outcome.LIMIT:
-        return message("limit_heading", "limit_link", forms=hit.settings.design.rows_per_annotator)
+        forms = hit.settings.design.rows_per_annotator
+        return _sent_away(Ended.SCREENED_OUT, hit, visitor, "limit_heading", "limit_link", forms=forms)
     if found.outcome is Outcome.KEPT_OUT:
-        return message("kept_out_heading", "kept_out_link")
+        return _sent_away(Ended.SCREENED_OUT, hit, visitor, "kept_out_heading", "kept_out_link")
     if found.outcome is Outcome.FULL:
-        return message("full_heading", "full_link")
+        return _sent_away(Ended.QUOTA_FULL, hit, visitor, "full_heading", "full_link")
     return _unknown()
 
 
-def _closed() -> Response:
-    return message("ended_heading", "ended_text", status=410)
+def _sent_away(
+    ended: Ended, hit: FoundHit, visitor: _Visitor | None, *words: str, status: int = 200, **values: Any
+) -> Response:
+    """Why there is no form for this person, and what they take back to their panel."""
+    back = HandBack(ended)
+    if visitor is not None and hit.audience == "panel":
+        back = handed_back(hit.settings, ended, visitor.person)
+    return message(*words, status=status, back=back, **values)
 
 
 def _token(key: str, assignment_id: int) -> str:
@@ -242,14 +294,25 @@ def _delivery(key: str, token: str, channel: Channel) -> Delivery:
     return Delivery(action=f"{root()}take/{key}/{token}", token=token, channel=channel, root=root())
 
 
+def _known_visitor(hit: FoundHit, assignment: int) -> _Visitor:
+    """The person of a claim, who comes back to it."""
+    with connected(context().engine) as connection:
+        person = person_of(connection, assignment)
+    return _Visitor(person.worker, "", person)
+
+
 def _see(target: str) -> Response:
     response: Response = redirect(target, 303)  # type: ignore[assignment]  # typed as Werkzeug's, here always Flask's
     return response
 
 
-def _no_panel_id(study: StudyFile) -> Response:
-    names = words_of(study).plain("separator").join(_panel_parameters(study))
-    return message("incomplete_heading", "incomplete_panel", status=400, names=names)
+def _no_panel_id(study: StudyFile, given: Mapping[str, str]) -> Response:
+    wanted = list(dict.fromkeys([*_panel_parameters(study), *needed_parameters(study)]))
+    names = words_of(study).plain("separator").join(wanted)
+    unfilled = [given[name] for name in wanted if UNFILLED.search(given[name])]
+    paragraphs = ["unfilled_panel"] * bool(unfilled) + ["incomplete_panel"]
+    text = unfilled[0][:64] if unfilled else ""
+    return message("incomplete_heading", *paragraphs, status=400, names=names, text=text)
 
 
 def _unknown() -> Response:

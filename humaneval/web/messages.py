@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Response, g, request
 
 from humaneval.crowd.form_page import render
+from humaneval.crowd.panels import HandBack
 from humaneval.study.words import words_of
 
 
@@ -14,14 +15,20 @@ def page(template: str, *, status: int = 200, **values: object) -> Response:
     return Response(html, status=status, mimetype="text/html")
 
 
-def message(heading: str, *paragraphs: str, status: int = 200, leave: str = "", **values: object) -> Response:
+def message(
+    heading: str,
+    *paragraphs: str,
+    status: int = 200,
+    leave: str = "",
+    back: HandBack | None = None,
+    **values: object,
+) -> Response:
     """A heading and some paragraphs: keys of words, with what they need filled in.
 
-    `leave` is the address at which the worker can return the HIT.
+    `leave` is the address at which the worker can return the HIT, `back` what they take back to a panel.
     """
-    return page(
-        "message.html", status=status, heading=heading, paragraphs=paragraphs, leave=leave, values=values
-    )
+    shown = {"paragraphs": paragraphs, "leave": leave, "back": back, "values": values}
+    return page("message.html", status=status, heading=heading, **shown)
 
 
 def root() -> str:

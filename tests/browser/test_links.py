@@ -255,3 +255,25 @@ def test_axe_finds_nothing_and_nothing_is_cut_off_on_any_page_by_link(
             )
             found += [f"{state}: {small} small targets"] * bool(small)
     assert not found, "\n".join(found)
+
+
+def test_who_does_not_agree_or_comes_too_late_goes_back_to_the_panel(
+    by_link: Callable, visit: Callable, axe: Callable
+) -> None:
+    endings = {"no_consent": "N0-C0DE", "quota_full": "https://panel.example/full?id={worker}"}
+    study = by_link(link={"completion_code": CODE, **endings}, design={"annotators": 1})
+    address = study.panel_link()
+    page = visit(viewport=NARROW)
+    page.goto(panel(address, "P1", "S1"))
+    assert axe(page) == []
+    page.get_by_role("button", name="I do not take part").click()
+    expect(page.get_by_role("heading", name="You are not taking part")).to_be_visible()
+    expect(page.get_by_text("N0-C0DE")).to_be_visible()
+    assert axe(page) == []
+    assert study.states() == {}
+    begin(panel(address, "P2", "S2"))
+    page.goto(panel(address, "P1", "S1"))
+    page.get_by_role("button", name="Begin").click()
+    back = page.get_by_role("link", name="Back to that site")
+    expect(back).to_have_attribute("href", "https://panel.example/full?id=P1")
+    assert axe(page) == []

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from humaneval.crowd.addresses import published_at
+from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import There, ask, still_new
 from humaneval.errors import HumanEvalError
@@ -44,7 +45,7 @@ class Heard:
         found = {}
         for endpoint in published_at(study) if self._open_at else ():
             place = (endpoint, study.name)
-            if endpoint != "link" and self._is_due(place):
+            if endpoint not in UNASKED and self._is_due(place):
                 threading.Thread(target=self._ask, args=place, name="heard", daemon=True).start()
             told = self._told.get(place)
             if told is not None:  # what was collected since then must not count twice

@@ -27,11 +27,13 @@ def by_link(study_factory: Callable, monkeypatch: pytest.MonkeyPatch) -> Iterato
     with ExitStack() as stack:
         servers: dict[Engine, str] = {}
 
-        def make(engine: Engine, name: str = "study", **sections: dict[str, Any]) -> LinkStudy:
+        def make(
+            engine: Engine, name: str = "study", *, secret: str = "", **sections: dict[str, Any]
+        ) -> LinkStudy:
             sections = {**sections, "design": {"annotators": 4, **sections.get("design", {})}}
             settings = study_factory(engine, name, **sections)
             if engine not in servers:
-                port = stack.enter_context(running(create_app(Settings(), engine)))
+                port = stack.enter_context(running(create_app(Settings(panel_secret=secret), engine)))
                 servers[engine] = f"http://localhost:{port}"
             url = servers[engine]
             return LinkStudy(engine, name, url, Link(link(url), engine, pay=settings.link.pay))

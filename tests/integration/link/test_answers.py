@@ -53,7 +53,7 @@ def filled(page: Page) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("url", ["", "https://panel.example/done?cc=1"], ids=["code", "redirect"])
-def test_C76_killed_before_the_commit_nothing_is_said_and_sent_again_it_is(
+def test_C76_P25_killed_before_the_commit_nothing_is_said_and_sent_again_it_is(
     engine: Engine, by_link: Callable, url: str
 ) -> None:
     study = by_link(engine, link={"completion_code": CODE, "completion_url": url})
@@ -172,7 +172,7 @@ def both(client: Any, path: str) -> set[tuple[int, str]]:
     return {(answer.status_code, re.findall("<h1>(.*)</h1>", answer.text)[0]) for answer in answers}
 
 
-def test_addresses_that_were_tampered_with_are_unknown(two: tuple[LinkStudy, Page, str]) -> None:
+def test_P30_addresses_that_were_tampered_with_are_unknown(two: tuple[LinkStudy, Page, str]) -> None:
     study, page, _ = two
     client = create_app(Settings(), study.engine).test_client()
     key, token = page.url.rsplit("/", 2)[1:]

@@ -1,0 +1,227 @@
+"""Tells a panel which people are done, by calling its address for each: stored with the answers, sent once.
+
+A reply that was lost may mean that the person is credited. The call is made again only if the panel credits
+nobody twice, or if a person decides it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from http.client import HTTPException
+from typing import NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+from sqlalchemy import Connection, insert, select, true
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.link import Link
+from humaneval.crowd.outbox import Intent, has_rested, intent_of, perform, token_for
+from humaneval.crowd.panels import Ended, ending_of, person_of, postback_address, require_secret
+from humaneval.crowd.participants import GIVE_UP_AFTER
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.work import Work
+from humaneval.errors import PlatformError, SettingsError
+from humaneval.store.engine import connected, reading
+from humaneval.store.tables import OutboxRow
+from humaneval.store.types import table
+from humaneval.study.file import StudyFile
+
+POSTBACK = "postback"
+"""The outbox operation that tells a panel about one person."""
+SECONDS = 20
+MOST_BYTES = 64 * 1024
+LONGEST_REASON = 300
+
+
+class Told(NamedTuple):
+    """How many people the panel was told about, why others failed, and of how many nobody knows."""
+
+    told: int = 0
+    failed: tuple[str, ...] = ()
+    unsure: int = 0
+
+
+def intend_postback(connection: Connection, work: Work, fields: Mapping[str, str]) -> None:
+    """Intend to tell the panel about a person whose answers are stored in this transaction."""
+    hit, study = work.hit, work.hit.settings
+    if hit.audience != "panel" or not study.link.postback_url:
+        return
+    if ending_of(connection, study, work.row_id, fields) is not Ended.COMPLETE:
+        return
+    subject = f"assignment {work.id}"
+    connection.execute(
+        insert(table(OutboxRow)),
+        {
+            "study_id": hit.study_id,
+            "endpoint": hit.endpoint,
+            "operation": POSTBACK,
+            "subject": subject,
+            "token": token_for(hit.endpoint, POSTBACK, subject, hit.key),
+            "request": {},
+        },
+    )
+
+
+def perform_postbacks(at: StudyAtPlatform, *, rested: bool = False, again: bool = False) -> Told:
+    """Tell the panel about everybody it does not know of yet. What fails stays intended.
+
+    With `rested`, not about those that failed a short while ago. With `again`, also about people whom it may
+    know of already.
+    """
+    if not isinstance(at.platform, Link):
+        return Told()
+    with reading(at.engine) as session:
+        rows = list(_waiting(session, at, rested=rested))
+    repeats = again or at.settings.panel.postback_repeats
+    unsure = [row for row in rows if row.state == "pending" and row.attempts]
+    due = [intent_of(row) for row in rows if repeats or row not in unsure]
+    left = 0 if repeats else len(unsure)
+    try:
+        require_secret(at.settings, at.platform.panel_secret if due else "none is needed")
+    except SettingsError as error:
+        return Told(0, (error.message,), left)
+    failed: list[str] = []
+    told, in_the_dark = 0, 0
+    for intent in due:
+        if in_the_dark == GIVE_UP_AFTER:
+            break
+        try:
+            perform(
+                at.engine,
+                intent,
+                partial(_tell, at, intent, at.platform.panel_secret),
+                _said,
+                alone=not repeats,
+            )
+        except PlatformError as error:
+            failed.append(error.message)
+            in_the_dark = 0 if error.nothing_done else in_the_dark + 1
+        else:
+            told, in_the_dark = told + 1, 0
+    return Told(told, tuple(dict.fromkeys(failed)), left)
+
+
+def _waiting(session: Session, at: StudyAtPlatform, *, rested: bool) -> Iterator[OutboxRow]:
+    yield from session.scalars(
+        select(OutboxRow)
+        .where(
+            OutboxRow.study_id == at.id,
+            OutboxRow.endpoint == at.endpoint,
+            OutboxRow.operation == POSTBACK,
+            OutboxRow.state != "confirmed",
+            has_rested() if rested else true(),
+        )
+        .order_by(OutboxRow.id)
+    )
+
+
+def _said(_: Session, answer: str) -> Mapping[str, str]:
+    return {"said": answer}
+
+
+def _tell(at: StudyAtPlatform, intent: Intent, secret: str) -> str:
+    """Call the address for one person. Returns what the panel says. PlatformError if that is no yes."""
+    with connected(at.engine) as connection:
+        person = person_of(connection, int(intent.subject.split()[1]))
+    if not person.worker:
+        raise PlatformError("the id of a person was deleted before the panel was told", nothing_done=True)
+    address = postback_address(at.settings, person, secret)
+    hidden = [each for each in (address, secret, person.worker, person.session) if each]
+    reply = _called(address)
+    return read_reply(at.settings, reply.status, reply.text, hidden)
+
+
+class _Reply(NamedTuple):
+    status: int
+    text: str
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """The address holds a token and a person's id, which are for this host alone."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _called(address: str) -> _Reply:
+    opener = build_opener(ProxyHandler(getproxies()), _NoRedirect())
+    try:
+        with opener.open(Request(address, headers={"User-Agent": "humaneval"}), timeout=SECONDS) as answer:
+            return _Reply(answer.status, answer.read(MOST_BYTES).decode("utf-8", "replace"))
+    except HTTPError as error:
+        with error:
+            return _Reply(error.code, error.read(MOST_BYTES).decode("utf-8", "replace"))
+    except URLError as error:
+        # Names that are not found, refused connections and certificates: nothing was sent.
+        lost = (TimeoutError, ConnectionResetError, BrokenPipeError)
+        never = isinstance(error.reason, OSError) and not isinstance(error.reason, lost)
+        why = getattr(error.reason, "strerror", None) or type(error.reason).__name__
+        raise PlatformError(f"the panel cannot be reached: {why}", nothing_done=never) from None
+    except (OSError, HTTPException) as error:
+        raise PlatformError(f"the panel's reply was lost: {type(error).__name__}") from None
+
+
+def read_reply(study: StudyFile, status: int, text: str, hidden: list[str]) -> str:
+    """What a reply says if it says that the person is credited, now or before.
+
+    Raises PlatformError otherwise: with `nothing_done` if the panel says so itself, without if nobody knows.
+    Nothing of `hidden` is in it.
+    """
+    said = _Said.of(text)
+    shown = said.shown
+    for each in hidden:
+        shown = shown.replace(each, "…")
+    already = study.panel.postback_already
+    if already and 200 <= status < 500 and re.search(already, said.shown):
+        return f"before: {shown}"
+    if 300 <= status < 500:
+        why = "sends the call elsewhere" if status < 400 else "refuses the call"
+        raise PlatformError(f"the panel {why} (HTTP {status}): {shown}", nothing_done=True)
+    if status >= 500:
+        raise PlatformError(f"the panel failed (HTTP {status})")
+    element, _, wanted = study.panel.postback_granted.partition("=")
+    if not element or wanted in said.values(element):
+        return shown or f"HTTP {status}"
+    if not said.is_xml:
+        raise PlatformError(f"the panel's reply cannot be read, and HTTP {status} alone is no yes: {shown}")
+    raise PlatformError(f"the panel does not credit this person: {shown}", nothing_done=True)
+
+
+class _Said(NamedTuple):
+    """A reply as it was read: its XML, if it is that, and the words in it."""
+
+    is_xml: bool
+    elements: tuple[tuple[str, str], ...]
+    shown: str
+
+    def values(self, name: str) -> list[str]:
+        return [text for tag, text in self.elements if tag == name]
+
+    @classmethod
+    def of(cls, text: str) -> _Said:
+        root = _parsed(text)
+        if root is None:
+            return cls(False, (), " ".join(re.sub(r"<[^>]*>", " ", text).split())[:LONGEST_REASON])
+        elements = tuple((each.tag.rpartition("}")[2], (each.text or "").strip()) for each in root.iter())
+        words = [f"{tag}: {words}" for tag, words in elements if words]
+        return cls(True, elements, "; ".join(words)[:LONGEST_REASON])
+
+
+def _parsed(text: str) -> ElementTree.Element | None:
+    """The XML in `text`; None if it is none, or defines entities, which could be of any size."""
+
+    def refuse(*_: object) -> None:
+        raise ValueError
+
+    guard = expat.ParserCreate()
+    guard.StartDoctypeDeclHandler = refuse
+    try:
+        guard.Parse(text.encode(), True)
+        return ElementTree.fromstring(text.encode())
+    except (expat.ExpatError, ElementTree.ParseError, ValueError, UnicodeEncodeError):
+        return None

@@ -1,0 +1,29 @@
+"""What sections of a study file are made from: the base class, and texts that people can see."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+
+from humaneval.text import refused_characters, unshowable
+
+NEW = {"new": True}
+"""Context of a study file that is read, unlike settings that are stored: these must stay readable."""
+
+
+def printable(text: str, info: ValidationInfo) -> str:
+    """`text` without white space around it. ValueError if nobody could see all of it."""
+    fault = unshowable(text) if info.context == NEW or refused_characters(text) else ""
+    if fault:
+        raise ValueError(fault)
+    return text.strip()
+
+
+Printable = Annotated[str, AfterValidator(printable)]
+
+
+class Section(BaseModel):
+    """A section of a study file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -1,0 +1,249 @@
+"""A panel that our server tells about people who are done: once, after their answers are stored, and never by
+guess."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.advice import progress_lines
+from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
+from humaneval.crowd.endpoints import link
+from humaneval.crowd.link import Link
+from humaneval.crowd.panel_postbacks import POSTBACK
+from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
+from humaneval.domain import PROGRAM
+from humaneval.settings import Settings
+from humaneval.store.engine import reading
+from humaneval.store.tables import OutboxRow
+from humaneval.store.types import now
+from humaneval.study.stored import open_study
+from humaneval.web.app import create_app
+from humaneval.web.exclude import Excluder
+from tests.commands import Command
+from tests.integration.link.people import LinkStudy, begin, form_on, send, take
+from tests.unit.test_panels import sona_reply
+
+TOKEN = "T0KEN-4711"
+
+
+@dataclass
+class Sona:
+    """A stand-in for SONA's server: it credits each code once, unless it fails in the ways of `faults`."""
+
+    url: str = ""
+    known: set[str] = field(default_factory=lambda: {"10001", "10002", "10003", "10004"})
+    credited: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    """For the next calls: "lost" credits and does not reply, "busy" is HTTP 500, "page" a page of words."""
+
+    def answer(self, path: str) -> tuple[int, str]:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
+        self.calls.append(query.get("survey_code", ""))
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "busy":
+            return 500, "busy"
+        if fault == "page":
+            return 200, "<html><p>Down for maintenance</html>"
+        code = query.get("survey_code", "")
+        if query.get("credit_token") != TOKEN:
+            return 200, sona_reply("", "The credit token is not that of the study")
+        if code not in self.known:
+            return 200, sona_reply("", f"The survey code {code} is unknown")
+        if code in self.credited:
+            return 200, sona_reply("", "The participant was already granted credit")
+        self.credited.append(code)
+        return (0, "") if fault == "lost" else (200, sona_reply())
+
+
+@pytest.fixture
+def sona() -> Iterator[Sona]:
+    panel = Sona()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, text = panel.answer(self.path)
+            if not status:
+                self.close_connection = True
+                return
+            self.send_response(status)
+            self.send_header("Content-Type", "text/xml")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    panel.url = f"http://127.0.0.1:{server.server_port}"
+    yield panel
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def credited(by_link: Callable, sona: Sona) -> Callable[..., tuple[LinkStudy, str]]:
+    """Makes a study for SONA in a database: the study, and the address that SONA opens, for a code."""
+
+    def make(engine: Engine, **sections: dict[str, Any]) -> tuple[LinkStudy, str]:
+        url = f"{sona.url}/services/SonaAPI.svc/WebstudyCredit?credit_token={{secret}}&survey_code=XXXX"
+        settings = {"panel": "sona", "postback_url": url, **sections.pop("link", {})}
+        study = by_link(engine, link=settings, secret=TOKEN, **sections)
+        return study, study.panel_link() + "?survey_code="
+
+    return make
+
+
+def at(study: LinkStudy, secret: str = TOKEN) -> StudyAtPlatform:
+    platform = Link(link(study.url), study.engine, panel_secret=secret)
+    return open_study_at(study.engine, study.name, platform)
+
+
+def collected(study: LinkStudy, *, again: bool = False, secret: str = TOKEN) -> CollectedWork:
+    return collect_work(at(study, secret), accepted=Accepted(again=again))
+
+
+def postbacks(study: LinkStudy) -> list[OutboxRow]:
+    with reading(study.engine) as session:
+        rows = session.scalars(
+            select(OutboxRow).where(OutboxRow.operation == POSTBACK).order_by(OutboxRow.id)
+        )
+        found = list(rows)
+        session.expunge_all()
+        return found
+
+
+def told(study: LinkStudy) -> str:
+    (line,) = study_status(open_study(study.engine, study.name))
+    return "\n".join(map(str, progress_lines(line, study.name, now())))
+
+
+def test_P25_a_person_is_credited_once_and_only_after_their_answers_are_stored(
+    engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(engine)
+    page = begin(address + "10001")
+    assert (postbacks(study), sona.calls) == ([], [])
+    send(page)
+    (row,) = postbacks(study)
+    assert (row.state, row.attempts, "10001" in str(row.request) + row.subject) == ("pending", 0, False)
+    assert "1 person is not credited by the panel yet" in told(study)
+    send(page)
+    begin(address + "10001")
+    assert (collected(study).told, collected(study).told) == (1, 0)
+    assert (sona.calls, sona.credited) == (["10001"], ["10001"])
+    (row,) = postbacks(study)
+    assert (row.state, "10001" in str(row.answer), TOKEN in str(row.answer)) == ("confirmed", False, False)
+    assert "credited" not in told(study)
+
+
+def test_what_sona_refuses_is_said_with_its_own_words_and_tried_again(
+    sqlite_engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(sqlite_engine)
+    for code in ("999", "10001"):
+        take(address + code)
+    found = collected(study)
+    assert (found.told, len(found.not_told), found.unsure_told) == (1, 1, 0)
+    assert "is unknown" in found.not_told[0]
+    assert "999" not in found.not_told[0]
+    assert [row.state for row in postbacks(study)] == ["refused", "confirmed"]
+    assert "1 person is not credited by the panel yet: humaneval collect study" in told(study)
+    sona.known.add("999")
+    assert collected(study).told == 1
+    assert sona.credited == ["10001", "999"]
+
+
+@pytest.mark.parametrize("fault", ["lost", "busy", "page"])
+def test_a_reply_that_was_lost_stays_unsure_and_nobody_is_credited_twice(
+    sqlite_engine: Engine, credited: Callable, sona: Sona, fault: str
+) -> None:
+    study, address = credited(sqlite_engine)
+    sona.faults = [fault]
+    take(address + "10001")
+    assert collected(study).told == 0
+    assert [row.state for row in postbacks(study)] == ["pending"]
+    assert "Whether the panel credits 1 person is not known" in told(study)
+    assert collected(study).told == 1
+    assert sona.credited == ["10001"]
+
+
+def test_where_a_second_call_could_credit_twice_only_a_person_makes_it(
+    sqlite_engine: Engine, credited: Callable, sona: Sona, command: Command
+) -> None:
+    # A panel of our own, whose replies say nothing of an earlier credit.
+    url = f"{sona.url}/credit?credit_token={{secret}}&survey_code={{worker}}"
+    works = {"postback_granted": "credit_status=G"}
+    study, _ = credited(sqlite_engine, link={"panel": "", "postback_url": url}, panel=works)
+    address = study.panel_link() + "?SESSION_ID=S1&PROLIFIC_PID="
+    sona.faults = ["busy"]
+    take(address + "10001")
+    collected(study)
+    assert (collected(study).unsure_told, len(sona.calls)) == (1, 1)
+    assert "humaneval collect study --to link --again" in told(study)
+    assert collected(study, again=True).told == 1
+    assert sona.calls == ["10001", "10001"]
+
+
+def test_P27_by_our_own_answers_who_misses_the_control_is_not_told_of(
+    sqlite_engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(sqlite_engine, link={"failed_control": "SEE-US"})
+    pages = []
+    for number, code in enumerate(("10001", "10002", "10003", "10004"), 1):
+        pages.append(send(begin(address + code), number))
+    controls = {line["row"]: line for line in study.responses() if line["generator"] == "control"}
+    assert len(controls) == 4
+    right = sum(line["choice"] == line["position"] for line in controls.values())
+    assert (len(postbacks(study)), collected(study).told) == (right, right)
+    assert sum("SEE-US" in page.html for page in pages) == 4 - right
+
+
+def test_no_panel_is_told_of_simulated_annotators(
+    sqlite_engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(sqlite_engine)
+    client = create_app(Settings(panel_secret=TOKEN), sqlite_engine).test_client()
+    page = begin(address + "10001")
+    path, form = page.url.removeprefix(study.url), form_on(page)
+    filled = {**form.values, **form.boxes, **dict.fromkeys(form.choices, "2")}
+    assert client.post(path, data=filled, headers={"User-Agent": PROGRAM}).status_code == 303
+    assert (collected(study).new, postbacks(study), sona.calls) == (1, [], [])
+
+
+def test_the_form_server_tells_the_panel_at_once(
+    sqlite_engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(sqlite_engine)
+    excluder = Excluder(lambda endpoint, name: at(study))
+    application = create_app(Settings(panel_secret=TOKEN), sqlite_engine, excluder.answered)
+    page = begin(address + "10001")
+    form = form_on(page)
+    filled = {**form.values, **form.boxes, **dict.fromkeys(form.choices, "2")}
+    application.test_client().post(page.url.removeprefix(study.url), data=filled)
+    excluder.stop()
+    assert sona.credited == ["10001"]
+
+
+def test_without_the_secret_nobody_begins_and_nothing_is_sent(
+    sqlite_engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(sqlite_engine)
+    client = create_app(Settings(), sqlite_engine).test_client()
+    assert client.get(address.removeprefix(study.url) + "10001").status_code == 503
+    take(address + "10001")
+    found = collected(study, secret="")
+    assert (found.told, found.not_told[0].startswith("the panel's secret is not set")) == (0, True)
+    assert (sona.calls, postbacks(study)[0].attempts) == ([], 0)
