@@ -153,6 +153,15 @@ def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list
     return list(dict.fromkeys(people))
 
 
+def pseudonym_in(session: Session, who: str) -> str:
+    """The pseudonym that `who` is, or that a study's exports name so; empty if it is neither."""
+    name = who.lower()
+    if not _PSEUDONYM.fullmatch(name):
+        return ""
+    known = session.scalar(select(WorkerRow.pseudonym).where(WorkerRow.pseudonym == name))
+    return known or _exported(session, name)
+
+
 def _exported(session: Session, who: str) -> str:
     """The pseudonym of the worker whom a study's exports name so; empty if there is none."""
     for study in session.scalars(select(StudyRow)).all():

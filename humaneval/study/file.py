@@ -175,6 +175,7 @@ class ConsentSection(_Section):
     version: Required = "1"
     text: Printable = ""
     contact: Printable = ""
+    retention_days: Whole = Field(0, ge=0, le=36_500)
 
 
 class HitSection(_Section):
@@ -346,11 +347,11 @@ class StudyFile(_Section):
     def hash(self) -> str:
         """SHA-256 over every setting, whatever their order in the file."""
         values = self.model_dump(mode="json")
-        for section, name in ((values, "words"), (values["page"], "story_language")):
+        page, consent = values["page"], values["consent"]
+        for section, name in ((values, "words"), (page, "story_language"), (consent, "retention_days")):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
-        canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property
     def by_link(self) -> StudyFile:
