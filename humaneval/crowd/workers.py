@@ -115,6 +115,9 @@ def _known(session: Session, endpoint: str, who: str) -> int | None:
         rows = session.execute(query.where(WorkerRow.pseudonym == who)).all()
         if not rows:
             rows = session.execute(query.where(WorkerRow.pseudonym == _exported(session, who))).all()
+        if not rows and (name := pseudonym_in(session, who)):
+            purged = session.scalars(select(WorkerRow.id).where(WorkerRow.pseudonym == name)).one()
+            external_worker_id(session, purged)  # raises
     else:
         rows = session.execute(query.where(WorkerIdentityRow.external_id == who)).all()
         if not any(row.endpoint == endpoint for row in rows):
