@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.compensate import COMPENSATE
 from humaneval.crowd.ledger import APPROVE, BONUS, REJECT
+from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.person import writes_about
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
@@ -20,8 +21,8 @@ from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, StudyRow
 from humaneval.study.stored import settings_of
 from humaneval.text import PAYING, command, counted
 
-VERBS = {APPROVE: "approve", REJECT: "reject", BONUS: "bonus", COMPENSATE: "compensate"}
-"""The operations that money hangs on, and the commands that finish them."""
+MONEY = (APPROVE, REJECT, BONUS, COMPENSATE)
+"""The operations that money hangs on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def open_money(session: Session, workers: Collection[int], now: datetime) -> lis
         for form in forms
         for one in _of_form(session, studies[form.study_id], form, payments.get(form.id, []), now)
     ]
-    return found + list(_unsure(writes_about(session, workers), studies))
+    return found + list(_unsure(session, writes_about(session, workers), studies))
 
 
 def _of_form(
@@ -69,8 +70,9 @@ def _of_form(
     pays = settings.hit.reward > 0 and not (link and settings.link.pay == "none")
     due = [payment for payment in payments if payment.state == "due"]
     if due:
-        verb = COMPENSATE if due[0].kind == "compensation" else "bonus"
-        say = command(verb, study.name, shown, *to, *PAYING)
+        say = _settling(
+            COMPENSATE if due[0].kind == COMPENSATION else BONUS, study.name, shown, form.endpoint
+        )
         yield Open(f"a {due[0].kind} of ${due[0].amount} for form {shown} of {study.name!r} is due", say)
     elif form.state == "submitted" and (pays or not link):
         say = command("approve", study.name, shown, *to)
@@ -90,13 +92,27 @@ def _may_come(form: AssignmentRow, now: datetime) -> bool:
     return form.holds_row or (form.lease_until is not None and form.lease_until > now)
 
 
-def _unsure(writes: Sequence[Mapping[str, Any]], studies: Mapping[int, StudyRow]) -> Iterator[Open]:
+def _unsure(
+    session: Session, writes: Sequence[Mapping[str, Any]], studies: Mapping[int, StudyRow]
+) -> Iterator[Open]:
     """Writes about money that no answer has confirmed."""
     for one in writes:
-        if one["state"] != "pending" or one["operation"] not in VERBS:
+        if one["state"] != "pending" or one["operation"] not in MONEY:
             continue
-        name, verb, form = studies[one["study_id"]].name, VERBS[one["operation"]], one["subject"].split()[1]
-        more = PAYING if verb in ("bonus", "compensate") else ()
-        reason = ("--reason", "REASON") if verb == "reject" else ()
-        say = command(verb, name, form, "--to", one["endpoint"], *more, *reason)
-        yield Open(f"nobody knows whether `{verb}` of form {form} of {name!r} was done", say)
+        study, operation, endpoint = studies[one["study_id"]], one["operation"], one["endpoint"]
+        form = names_of(session, study).shown(endpoint, one["subject"].split()[1])
+        yield Open(
+            f"nobody knows whether the {operation} for form {form} of {study.name!r} was done",
+            _settling(operation, study.name, form, endpoint),
+        )
+
+
+def _settling(operation: str, study: str, form: str, endpoint: str) -> str:
+    """The command that makes a write of this kind, or finishes it."""
+    if operation == BONUS:
+        return command("bonus", study, form, "--to", endpoint, *PAYING)
+    if operation == COMPENSATE:
+        return command("compensate", study, form, "--to", endpoint, *PAYING)
+    if operation == REJECT:
+        return command("reject", study, form, "--to", endpoint, "--reason", "REASON")
+    return command("approve", study, form, "--to", endpoint)
