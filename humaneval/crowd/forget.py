@@ -101,7 +101,8 @@ def _losses(session: Session, work: Lines) -> tuple[Lost, ...]:
 
 
 def _has_answers(line: Mapping[str, object]) -> bool:
-    return line["state"] in ("answered", *COLLECTED)
+    """Whether it is a form that the study had. At a platform, what is not submitted is not."""
+    return line["state"] in COLLECTED or (line["state"] == "answered" and line["endpoint"] == "link")
 
 
 def _responses(session: Session, assignment_id: int) -> int:

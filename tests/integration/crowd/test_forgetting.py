@@ -17,6 +17,8 @@ from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.person import find_person, rows_about
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.purge import purge
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
@@ -105,3 +107,25 @@ def test_a_purge_leaves_scores_and_books_and_no_id(
 def somebody(engine: Engine) -> str:
     with reading(engine) as session:
         return session.scalars(select(WorkerRow.pseudonym).order_by(WorkerRow.id)).all()[0]
+
+
+def test_the_row_of_somebody_who_was_forgotten_is_handed_out_again_if_the_study_says_so(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, person: Callable, platform: MTurk
+) -> None:
+    sections = {"design": {"annotators": 2, "top_up": "ask"}, "exclusions": {"missed_control": "none"}}
+    up = put_up(sqlite_engine, **sections)
+    for name in ("Ada", "Ben"):
+        answer(up, name)
+    at = open_study_at(sqlite_engine, "study", platform)
+    collect_work(at)
+    approve_work(at)
+    forget(sqlite_engine, person("Ada").id)
+    assert plan_hits(at, dry_run=True).lost_rows == 1
+    assert plan_hits(at, top_up=True).assignments == 1
+    again = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=up.forms)
+    person("Cleo").accept(again.preview_urls[0]).do()
+    collect_work(at)
+    assert plan_hits(at, top_up=True, dry_run=True).hits == 0
+    with reading(sqlite_engine) as session:
+        held = session.scalars(select(AssignmentRow.row_id).where(AssignmentRow.holds_row)).all()
+    assert len(set(held)) == len(held) == 2
