@@ -11,6 +11,7 @@ from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 from humaneval.report.archive import make_archive
 from humaneval.report.archive_check import check_archive
+from humaneval.store.exports import note_export
 from humaneval.text import counted
 
 
@@ -45,8 +46,10 @@ def archive(
         return
     assert study is not None
     path = out or Path(f"{study}.zip")
-    done = make_archive(app.study(study), tests=tests)
+    opened = app.study(study)
+    done = make_archive(opened, tests=tests)
     write_whole(path, done.content)
+    note_export(opened.engine, opened.id, "archive", path)
     if as_json:
         facts = {name: value for name, value in done._asdict().items() if name != "content"}
         emit({**facts, "archive": path.resolve()})

@@ -14,6 +14,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
+from humaneval.store.exports import note_export
 from humaneval.store.published import published_columns, published_comments
 from humaneval.store.queries import forms_set_aside
 from humaneval.study.scores import no_responses
@@ -107,7 +108,9 @@ def _responses(
         if not columns["worker"]:
             raise no_responses(session, row)
         aside = 0 if everything else forms_set_aside(session, row)
+        study_id = row.id
     write_whole(out, table_bytes(pd.DataFrame(columns), out, excel=excel), private=ids)
+    note_export(app.engine, study_id, "responses", out)
     if as_json:
         emit({"study": study, "file": out, "responses": len(columns["worker"]), "forms_set_aside": aside})
         return
@@ -121,12 +124,14 @@ def _responses(
 
 def _comments(app: App, study: str, out: Path, *, excel: bool, ids: bool, as_json: bool) -> None:
     with reading(app.engine) as session:
-        lines = published_comments(session, get_study(session, study), ids=ids)
+        row = get_study(session, study)
+        lines, study_id = published_comments(session, row, ids=ids), row.id
     if not lines:
         raise InputError(f"nobody has written a comment in study {study!r} yet")
     names = list(lines[0])
     text = csv_text(names, ([line[name] for name in names] for line in lines))
     write_whole(out, csv_bytes(text, excel=excel), private=ids)
+    note_export(app.engine, study_id, "comments", out)
     if as_json:
         emit({"study": study, "file": out, "comments": len(lines)})
         return

@@ -17,6 +17,7 @@ from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
 from humaneval.interface.scores import Scores, scores_of_table
 from humaneval.interface.tables import Table, read_table, table_of_file
+from humaneval.report.phrases import deleted
 from humaneval.report.terminal.counts import render_counts
 from humaneval.report.terminal.scores import render_table
 from humaneval.scoring.comparisons import Declared
@@ -209,6 +210,8 @@ def _score_study(
             f"{counted(facts['forms_set_aside'], 'form', 'is', 'are')} left out: rejected, or by people who"
             " had taken part before. --all counts them."
         )
+    if facts["forms_deleted"]:
+        say(deleted(facts["forms_deleted"], facts["responses_deleted"]))
     tell_additions(additions_of(opened))
 
 

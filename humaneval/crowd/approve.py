@@ -225,8 +225,11 @@ def _to_approve(
 def _made_good(at: StudyAtPlatform) -> Select[int]:
     """Work whose workers were compensated, or are about to be. By link, an approval may cost nothing."""
     free = not at.platform.cost(at.settings.hit.reward, 1).total
-    return select(PaymentRow.assignment_id).where(
-        PaymentRow.study_id == at.id, PaymentRow.kind == COMPENSATION, literal(not free)
+    # Not the payments alone: those of somebody who is forgotten have no work, and `not in` would find none.
+    return (
+        select(AssignmentRow.id)
+        .join(PaymentRow, PaymentRow.assignment_id == AssignmentRow.id)
+        .where(PaymentRow.study_id == at.id, PaymentRow.kind == COMPENSATION, literal(not free))
     )
 
 

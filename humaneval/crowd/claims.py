@@ -55,7 +55,8 @@ class Outcome(StrEnum):
     IN_HAND = "in hand"
     """This person has a form of the study open in another HIT."""
     KEPT_OUT = "kept out"
-    """This person is blocked, on the study's list, or took part in a study that this one excludes."""
+    """This person is blocked, on the study's list, took part in a study that this one excludes, or was
+    forgotten."""
     COMPENSATED = "compensated"
     """This person was compensated for this form, by a HIT of its own. The form is not done and paid again."""
     CLOSED = "closed"
@@ -190,6 +191,8 @@ def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     if hit.row_id is not None or elsewhere:
         return Opened(Outcome.UNKNOWN)
     worker = seen_worker(connection, hit.endpoint, visit.worker)
+    if worker is None:
+        return Opened(Outcome.KEPT_OUT)
     claims = find_claims(connection, hit, worker.id, visit.assignment)
     mine = claims.mine
     begun = None if mine is None else _begun(connection, hit, visit, mine)

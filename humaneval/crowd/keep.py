@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy import Connection, Engine, bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import read_answers
+from humaneval.crowd.form_of_row import channel_of
+from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.outbox import hold_study_at, token_for
 from humaneval.crowd.panel_postbacks import intend_postback
@@ -18,8 +21,10 @@ from humaneval.crowd.turned import turned
 from humaneval.crowd.work import Work, find_work
 from humaneval.errors import UsageError
 from humaneval.store.engine import writing
-from humaneval.store.tables import AnswerRow, AssignmentRow, OutboxRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, OutboxRow
 from humaneval.store.types import table
+from humaneval.study.consent import Consent, consent_of
+from humaneval.study.stored import MOST_PARSED
 
 _work, _outbox = table(AssignmentRow), table(OutboxRow)
 _ANSWER = insert(table(AnswerRow))
@@ -28,6 +33,8 @@ _HAS_LIST = select(_outbox.c.id).where(
     _outbox.c.endpoint == bindparam("at"), _outbox.c.operation == "list", _outbox.c.subject == bindparam("of")
 )
 _INTENDED = insert(_outbox)
+_consents = table(ConsentTextRow)
+_made: dict[str, Consent] = {}
 
 
 def keep_answers(
@@ -69,6 +76,7 @@ def keep_in(
         state = "answered"
         if not holds and work.row_id is not None:
             holds = row_is_free(connection, work.hit.endpoint, work.row_id)
+    consent = _consent_kept(connection, work.hit, now)
     connection.execute(
         _ANSWERED,
         {
@@ -76,6 +84,8 @@ def keep_in(
             "answered_at": now,
             "by_program": program,
             "consent_version": read_answers(fields).consent,
+            "consent_hash": consent,
+            "consented_at": now,
             "state": state,
             "holds_row": holds,
         },
@@ -86,6 +96,34 @@ def keep_in(
     if not program:
         intend_postback(connection, work, fields)
     return dict(fields)
+
+
+def _consent_kept(connection: Connection, hit: FoundHit, now: datetime) -> str:
+    """The hash of the text that was agreed to. The text itself is stored once: words change with versions."""
+    consent = _consent(hit)
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    connection.execute(
+        insert(_consents).on_conflict_do_nothing(),
+        {
+            "hash": consent.hash,
+            "version": consent.version,
+            "channel": consent.channel,
+            "language": consent.language,
+            "text": consent.text,
+            "created_at": now,
+        },
+    )
+    return consent.hash
+
+
+def _consent(hit: FoundHit) -> Consent:
+    """Made once for each study and channel: filling a text in takes longer than a request should."""
+    place = f"{hit.settings_hash} {hit.audience}"
+    if place not in _made:
+        if len(_made) >= MOST_PARSED:
+            _made.clear()
+        _made[place] = consent_of(hit.settings, channel_of(hit))
+    return _made[place]
 
 
 def _exclude(connection: Connection, engine: Engine, work: Work) -> None:

@@ -19,7 +19,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError
 from humaneval.store.engine import in_turns, reading, writing
-from humaneval.store.tables import AssignmentRow, OutboxRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, WorkerIdentityRow, WorkerRow
 
 NOTIFY = "notify"
 
@@ -111,9 +111,10 @@ def notify_workers(
 
 
 def _decided(session: Session, at: StudyAtPlatform) -> Sequence[int]:
-    """The workers whose work was approved or rejected."""
+    """The workers whose work was approved or rejected, and whose ids were not purged."""
     return session.scalars(
         select(AssignmentRow.worker_id)
+        .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
         .where(AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
         .where(AssignmentRow.state.in_(("approved", "rejected")))
         .order_by(AssignmentRow.id)

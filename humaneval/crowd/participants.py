@@ -26,12 +26,12 @@ from humaneval.crowd.outbox import (
     token_for,
 )
 from humaneval.crowd.platform import LIST_GONE, UNASKED, Participants, Qualified
-from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.pseudonyms import NAMELESS, external_worker_id
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import in_turns, reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow, WorkerRow
 from humaneval.study.stored import Study
 from humaneval.study.words import words_of
 from humaneval.text import command
@@ -239,7 +239,12 @@ def _perform_all(at: StudyAtPlatform, *, rested: bool) -> Performed | None:
             )
             .order_by(OutboxRow.id)
         ).all()
-        intents = [(intent_of(row), external_worker_id(session, _worker_in(row.subject))) for row in rows]
+        purged = set(session.scalars(select(WorkerRow.id).where(NAMELESS)))
+        intents = [
+            (intent_of(row), external_worker_id(session, whom))
+            for row in rows
+            if (whom := _worker_in(row.subject)) not in purged
+        ]
     if not intents:
         return Performed(0, ())
     listed = make_list(at)

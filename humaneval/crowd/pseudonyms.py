@@ -1,5 +1,5 @@
 """Workers as keyed pseudonyms. In a database the same person always has the same pseudonym, and nobody can
-guess whose it is."""
+guess whose it is. Of somebody who is forgotten, one keyed hash is left, which keeps them out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from humaneval.errors import UsageError
 from humaneval.store.published import PSEUDONYM_KEY
-from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.tables import ForgottenRow, MetaRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import table
 
+EXCLUSION_KEY = "exclusion key"
+"""Another secret, made when the first worker is forgotten: its hashes match no pseudonym of an export."""
+_exclusion_key = select(table(MetaRow).c.value).where(table(MetaRow).c.key == EXCLUSION_KEY)
+_is_forgotten = select(table(ForgottenRow).c.hash).where(table(ForgottenRow).c.hash == bindparam("of"))
 _stored = select(table(MetaRow).c.value).where(table(MetaRow).c.key == PSEUDONYM_KEY)
 _identities = table(WorkerIdentityRow).c
 _known = select(_identities.worker_id).where(
     _identities.endpoint == bindparam("at"), _identities.external_id == bindparam("of")
 )
 _KNOWN = select(_known.scalar_subquery(), _stored.scalar_subquery())
+
+NAMELESS = ~select(WorkerIdentityRow.worker_id).where(WorkerIdentityRow.worker_id == WorkerRow.id).exists()
+"""The workers whose ids were purged."""
 
 
 def stored_secret(session: Session, name: str) -> bytes:
@@ -44,8 +52,23 @@ def pseudonym(key: bytes, endpoint: str, external_id: str) -> str:
     return "w" + digest.hex()[:12]
 
 
+def exclusion_hash(key: bytes, endpoint: str, external_id: str) -> str:
+    """HMAC-SHA-256 of the platform's worker id under `key`, in 64 hex digits."""
+    return hmac.digest(key, f"{endpoint}\n{external_id}".encode(), "sha256").hex()
+
+
+def is_forgotten(connection: Connection, endpoint: str, external_id: str) -> bool:
+    """Whether the worker with this id was forgotten."""
+    key = connection.scalar(_exclusion_key)
+    if key is None:
+        return False
+    of = exclusion_hash(bytes.fromhex(key), endpoint, external_id)
+    return connection.execute(_is_forgotten, {"of": of}).first() is not None
+
+
 def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
-    """The worker with this id at this endpoint, added when first seen."""
+    """The worker with this id at this endpoint, added when first seen. Raises UsageError if the worker was
+    forgotten."""
     query = (
         select(WorkerRow)
         .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
@@ -54,12 +77,20 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     known = session.scalar(query)
     if known is not None:
         return known
-    key = stored_secret(session, PSEUDONYM_KEY)
+    if is_forgotten(session.connection(), endpoint, external_id):
+        raise UsageError(
+            "this worker was forgotten, and is kept out of every study of this database",
+            "Nothing about them can be stored, so leave them out.",
+        )
+    name = pseudonym(stored_secret(session, PSEUDONYM_KEY), endpoint, external_id)
     try:
         with session.begin_nested():
-            worker = WorkerRow(pseudonym=pseudonym(key, endpoint, external_id))
-            session.add(worker)
-            session.flush()
+            # There already if the id was purged.
+            worker = session.scalar(select(WorkerRow).where(WorkerRow.pseudonym == name))
+            if worker is None:
+                worker = WorkerRow(pseudonym=name)
+                session.add(worker)
+                session.flush()
             session.add(WorkerIdentityRow(worker_id=worker.id, endpoint=endpoint, external_id=external_id))
     except IntegrityError:
         pass  # another program added the same worker at this moment
@@ -86,24 +117,26 @@ class SeenWorker(NamedTuple):
     before: bool
 
 
-def seen_worker(connection: Connection, endpoint: str, external_id: str) -> SeenWorker:
-    """The worker with this id at this endpoint, added when first seen."""
+def seen_worker(connection: Connection, endpoint: str, external_id: str) -> SeenWorker | None:
+    """The worker with this id at this endpoint, added when first seen; None if the worker was forgotten."""
     known, stored = connection.execute(_KNOWN, {"at": endpoint, "of": external_id}).one()
     if known is not None:
         return SeenWorker(int(known), True)
+    if is_forgotten(connection, endpoint, external_id):
+        return None
     return SeenWorker(_new_worker(connection, endpoint, external_id, stored), False)
 
 
 def _new_worker(connection: Connection, endpoint: str, external_id: str, stored: str | None) -> int:
     """Another program may add the same worker at this moment."""
-    if stored is None:
-        with Session(connection) as session:
-            key = stored_secret(session, PSEUDONYM_KEY)
-    else:
-        key = bytes.fromhex(stored)
-    made = {"pseudonym": pseudonym(key, endpoint, external_id)}
     insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     workers, identities = table(WorkerRow), table(WorkerIdentityRow)
+    if stored is None:
+        # Not in a session of its own: what it adds is gone when it ends, and so would be the key.
+        secret = {"key": PSEUDONYM_KEY, "value": secrets.token_hex(32)}
+        connection.execute(insert(table(MetaRow)).on_conflict_do_nothing(), secret)
+        stored = connection.execute(_stored).scalar_one()
+    made = {"pseudonym": pseudonym(bytes.fromhex(stored), endpoint, external_id)}
     added = insert(workers).on_conflict_do_nothing().returning(workers.c.id)
     worker = connection.scalar(added, made)
     if worker is None:
@@ -114,7 +147,14 @@ def _new_worker(connection: Connection, endpoint: str, external_id: str, stored:
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:
-    """The platform's own id of a worker, for payments, never for exports."""
-    return session.scalars(
+    """The platform's own id of a worker, for payments, never for exports. UsageError if it was purged."""
+    found = session.scalar(
         select(WorkerIdentityRow.external_id).where(WorkerIdentityRow.worker_id == worker_id)
-    ).one()
+    )
+    if found is None:
+        name = session.get_one(WorkerRow, worker_id).pseudonym
+        raise UsageError(
+            f"the platform's id of {name} was purged: nothing can be done about this worker there",
+            "Give the platform's own id if you have it, or leave this worker out.",
+        )
+    return found

@@ -32,7 +32,7 @@ from humaneval.errors import UsageError
 from humaneval.fees import MANY_ASSIGNMENTS
 from humaneval.store.engine import writing
 from humaneval.store.queries import rows_in
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
+from humaneval.store.tables import AssignmentRow, DeletedFormRow, HitRow, OutboxRow
 from humaneval.store.types import now
 
 MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
@@ -52,7 +52,7 @@ class PublishPlan:
     gone: int
     """HITs that were up, and that the platform is known to have lost."""
     lost_rows: int
-    """Rows whose annotators were excluded or rejected. They are handed out again only on request."""
+    """Rows whose annotators were excluded, rejected or forgotten. They are handed out again on request."""
     fees_unsplit: Decimal
     """The platform's fees if one HIT carried all these assignments: from ten on they are higher."""
     expected_minutes: float
@@ -71,6 +71,26 @@ class _Portion(NamedTuple):
     """Set only for links: the same subject gives the same link the next time."""
     resize: bool = False
     """Only for links: an existing one gets this number of places."""
+
+
+class _Lost(NamedTuple):
+    """Rows whose annotators were excluded, rejected or forgotten."""
+
+    assignments: Sequence[AssignmentRow]
+    deleted: Sequence[DeletedFormRow]
+
+    @property
+    def rows(self) -> list[int | None]:
+        """Each of them; None for the place of a submission that matched no form."""
+        return [*(one.row_id for one in self.assignments), *(one.row_id for one in self.deleted)]
+
+    def handed_out(self) -> _Lost:
+        """Record that they are handed out again. Nothing is lost then."""
+        for assignment in self.assignments:
+            assignment.holds_row, assignment.row_replaced = False, True
+        for form in self.deleted:
+            form.row_replaced = True
+        return _Lost([], [])
 
 
 def plan_hits(
@@ -102,17 +122,15 @@ def plan_hits(
         _drop_other_plan(session, at, static)
         refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
         portions = _invited(session, at, invitations) if invitations else _portions(session, at, static)
-        lost = (
-            lost_assignments(session, at.study, at.endpoint) if at.settings.design.top_up != "never" else []
-        )
-        if lost and (top_up or at.settings.design.top_up == "auto"):
+        lost = _Lost([], [])
+        if at.settings.design.top_up != "never":
+            lost = _Lost(lost_assignments(session, at.study, at.endpoint), _deleted(session, at))
+        if lost.rows and (top_up or at.settings.design.top_up == "auto"):
             if not invitations:  # a link stays open for rows that are free again
-                portions += _again(lost, static)
-            for assignment in lost:
-                assignment.holds_row, assignment.row_replaced = False, True
-            lost = []
+                portions += _again(lost.rows, static)
+            lost = lost.handed_out()
         _plan_hits(session, at, portions)
-        planned = _planned(at, hits_of(session, at.study, at.endpoint), unrecorded, len(lost))
+        planned = _planned(at, hits_of(session, at.study, at.endpoint), unrecorded, len(lost.rows))
         if dry_run:
             session.rollback()
         return planned
@@ -234,14 +252,10 @@ def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[_Port
         carried = {hit.row_id for hit in hits}
         return [_Portion(1, row) for row in rows if row not in carried]
     # A row that was lost and is handed out again has had a second place.
-    again = (
-        select(func.count())
-        .select_from(AssignmentRow)
-        .where(
-            AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint, AssignmentRow.row_replaced
-        )
-    )
-    places = sum(hit.assignments for hit in hits) - (session.scalar(again) or 0)
+    places = sum(hit.assignments for hit in hits)
+    for of in (AssignmentRow, DeletedFormRow):
+        again = select(func.count()).where(of.study_id == at.id, of.endpoint == at.endpoint, of.row_replaced)
+        places -= session.scalar(again.select_from(of)) or 0
     return _split(max(0, len(rows) - places))
 
 
@@ -259,9 +273,21 @@ def _invited(session: Session, at: StudyAtPlatform, invitations: Sequence[Invita
     ]
 
 
-def _again(lost: Sequence[AssignmentRow], static: bool) -> list[_Portion]:
+def _again(lost: Sequence[int | None], static: bool) -> list[_Portion]:
     """For rows that are handed out again."""
-    return [_Portion(1, assignment.row_id) for assignment in lost] if static else _split(len(lost))
+    return [_Portion(1, row) for row in lost] if static else _split(len(lost))
+
+
+def _deleted(session: Session, at: StudyAtPlatform) -> list[DeletedFormRow]:
+    """The forms of people who were forgotten, whose places at the platform are used up."""
+    if at.endpoint == "link":
+        return []
+    deleted = select(DeletedFormRow).where(
+        DeletedFormRow.study_id == at.id,
+        DeletedFormRow.endpoint == at.endpoint,
+        ~DeletedFormRow.row_replaced,
+    )
+    return list(session.scalars(deleted.order_by(DeletedFormRow.id)))
 
 
 def _split(rows: int) -> list[_Portion]:

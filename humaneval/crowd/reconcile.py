@@ -109,6 +109,7 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
     with reading(at.engine) as session:
         states_differ = _states_differ(session, at, there.states)
         here = _bonuses(session, at, there.listed)
+        there.bonuses = _as_forgotten(session, at, there.bonuses)
         forgotten = _bonuses(session, at, {hit.id for hit in hits} - there.listed)
         began = _began(session, at, at.id)
         others = _paid_by_others(session, at, began.at if began else None)
@@ -284,6 +285,27 @@ def _bonuses(session: Session, at: StudyAtPlatform, hits: set[int]) -> Counter[t
         .where(PaymentRow.kind == BONUS, PaymentRow.state == "paid", AssignmentRow.hit_id.in_(hits))
     )
     return Counter((external_id, amount) for external_id, amount in rows)
+
+
+def _as_forgotten(
+    session: Session, at: StudyAtPlatform, there: Counter[tuple[str, Decimal]]
+) -> Counter[tuple[str, Decimal]]:
+    """The bonuses at the platform without those of people who were forgotten here. Our books have the same
+    amounts, without a person or a form."""
+    paid = select(PaymentRow.amount).where(
+        PaymentRow.study_id == at.id, PaymentRow.endpoint == at.endpoint, PaymentRow.assignment_id.is_(None)
+    )
+    nobodys = Counter(session.scalars(paid.where(PaymentRow.kind == BONUS, PaymentRow.state == "paid")))
+    if not nobodys:
+        return there
+    known = set(session.scalars(select(AssignmentRow.external_id).where(AssignmentRow.study_id == at.id)))
+    left = Counter(there)
+    for assignment, amount in sorted(there):
+        if assignment not in known:
+            gone = min(nobodys[amount], left[assignment, amount])
+            nobodys[amount] -= gone
+            left[assignment, amount] -= gone
+    return +left
 
 
 def _states_differ(session: Session, at: StudyAtPlatform, states: dict[tuple[str, str], str]) -> list[str]:

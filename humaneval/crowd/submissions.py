@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import Answers, read_answers
 from humaneval.crowd.ledger import rejection_done, reward_paid
+from humaneval.crowd.left_alone import left_alone
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
@@ -46,7 +47,9 @@ def store_submissions(at: StudyAtPlatform, arrived: Sequence[Arrived]) -> Counte
     """Store what is new in `arrived`. Counts what was new, and what was rebuilt from the platform alone."""
     counts: Counter[str] = Counter()
     with reading(at.engine) as session:
-        changing = list(_changing(session, at.endpoint, arrived))
+        left = left_alone(session, at.endpoint, [one.submission for one in arrived])
+        kept = [one for one, alone in zip(arrived, left, strict=True) if not alone]
+        changing = list(_changing(session, at.endpoint, kept))
     for batch in in_turns(changing, TOGETHER):
         with writing(at.engine) as session:
             hold_study(session, at.id)

@@ -115,6 +115,9 @@ def _known(session: Session, endpoint: str, who: str) -> int | None:
         rows = session.execute(query.where(WorkerRow.pseudonym == who)).all()
         if not rows:
             rows = session.execute(query.where(WorkerRow.pseudonym == _exported(session, who))).all()
+        if not rows and (name := pseudonym_in(session, who)):
+            purged = session.scalars(select(WorkerRow.id).where(WorkerRow.pseudonym == name)).one()
+            external_worker_id(session, purged)  # raises
     else:
         rows = session.execute(query.where(WorkerIdentityRow.external_id == who)).all()
         if not any(row.endpoint == endpoint for row in rows):
@@ -151,6 +154,15 @@ def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list
             found = _known(session, at.endpoint, who)
             people.append(_as_new(at.endpoint, who, new) if found is None else found)
     return list(dict.fromkeys(people))
+
+
+def pseudonym_in(session: Session, who: str) -> str:
+    """The pseudonym that `who` is, or that a study's exports name so; empty if it is neither."""
+    name = who.lower()
+    if not _PSEUDONYM.fullmatch(name):
+        return ""
+    known = session.scalar(select(WorkerRow.pseudonym).where(WorkerRow.pseudonym == name))
+    return known or _exported(session, name)
 
 
 def _exported(session: Session, who: str) -> str:

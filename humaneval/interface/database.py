@@ -21,7 +21,7 @@ from humaneval.settings import database_url
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.migrate import HEAD, known_revision
 from humaneval.store.published import published_columns
-from humaneval.store.queries import forms_set_aside
+from humaneval.store.queries import deleted_forms, forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected, no_responses
@@ -193,10 +193,12 @@ def study_facts(study: Study) -> dict[str, Any]:
     """What the document about a study has beside its scores."""
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        aside = forms_set_aside(session, row)
+        aside, deleted = forms_set_aside(session, row), deleted_forms(session, row.id)
     return {
         "simulated": is_simulated(study),
         "forms_set_aside": aside,
+        "forms_deleted": deleted.forms,
+        "responses_deleted": deleted.responses,
         "design_additions": [each.to_json() for each in additions_of(study)],
     }
 

@@ -51,6 +51,8 @@ class Table:
         found: dict[str, Any] = {
             "simulated": self.answerers is not None,
             "forms_set_aside": 0,
+            "forms_deleted": 0,
+            "responses_deleted": 0,
             "design_additions": [],
         }
         return found if self.manifest is None else {**found, "responses": dict(self.manifest)}

@@ -27,7 +27,7 @@ from humaneval.report.methods import methods_paragraph
 from humaneval.scoring.response_table import read_responses, write_responses
 from humaneval.store.engine import reading
 from humaneval.store.published import published_lines, to_the_second
-from humaneval.store.queries import forms_set_aside
+from humaneval.store.queries import deleted_forms, forms_set_aside
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
@@ -44,6 +44,8 @@ MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
     "details.json",
     "rule.json",
 )
+FACTS = ("simulated", "forms_set_aside", "forms_deleted", "responses_deleted", "design_additions")
+"""What the document of scores says besides them."""
 VERSIONS = "versions.json"
 DIGITS, DETAIL_DIGITS = 8, 6
 TIME = (1980, 1, 1, 0, 0, 0)
@@ -127,7 +129,7 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
     found = Collected(frame, settings, tests).analysis()
     told = found.to_json()
     details = told.pop("details")
-    facts = {name: about[name] for name in ("simulated", "forms_set_aside", "design_additions")}
+    facts = {name: about[name] for name in FACTS if name in about}  # older archives know fewer
     return Recomputed(
         document({**told, **facts}, DIGITS),
         document(details, DETAIL_DIGITS),
@@ -170,6 +172,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) -> dict[str, Any]:
     programs = frame.loc[frame["simulated"], "worker"].nunique()
+    deleted = deleted_forms(session, study.id)
     return {
         "study": study.name,
         "settings": study.settings,
@@ -184,6 +187,8 @@ def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) 
         "tests": tests,
         "responses": len(frame),
         "forms_set_aside": forms_set_aside(session, study),
+        "forms_deleted": deleted.forms,
+        "responses_deleted": deleted.responses,
         "design_additions": [
             {**each.to_json(), "at": to_the_second(each.at)} for each in stored_additions(session, study.id)
         ],

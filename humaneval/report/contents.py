@@ -15,6 +15,7 @@ from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
+from humaneval.store.queries import NOTHING_DELETED, Deleted
 from humaneval.text import Answerers
 
 
@@ -142,6 +143,8 @@ class ReportData:
     """How many of the annotators are programs."""
     platform_lost: int = 0
     """How many forms a person accepted although the platform no longer has them."""
+    deleted: Deleted = NOTHING_DELETED
+    """What was deleted because its annotators were forgotten."""
     test: bool = False
     """The study is a test or pilot."""
     generators: tuple[GeneratorFacts, ...] = ()

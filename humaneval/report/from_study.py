@@ -36,7 +36,7 @@ from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay, hourly_pay
 from humaneval.store.engine import reading
 from humaneval.store.published import published_lines
-from humaneval.store.queries import response_lines
+from humaneval.store.queries import deleted_forms, response_lines
 from humaneval.store.tables import (
     SENTENCE_COLUMNS,
     AssignmentRow,
@@ -82,6 +82,7 @@ def study_report(
             summary=summary,
             simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
             platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),
+            deleted=deleted_forms(session, row.id),
             test=row.is_test,
             generators=tuple(
                 _generator(session, settings, generator) for generator in settings.design.generators

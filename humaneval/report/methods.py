@@ -13,7 +13,7 @@ from humaneval.domain import SENTENCES, Role
 from humaneval.report import phrases, verdicts
 from humaneval.report.contents import DesignFacts, ReportData
 from humaneval.report.latex_text import latex_escaped
-from humaneval.report.phrases import confidence, lost
+from humaneval.report.phrases import confidence, deleted, lost
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
 
@@ -148,6 +148,8 @@ def _annotators(data: ReportData) -> list[str]:
     free = data.repeat.endpoint == "link" and not (money and money.rewards)
     if data.platform_lost:
         sentences.append(lost(data.platform_lost))
+    if data.deleted.forms:
+        sentences.append(deleted(*data.deleted))
     if money and money.reward is not None and money.reward > 0 and not (free or data.answerers.only_programs):
         paid = f"The reward was ${money.reward} per form"
         if money.otherwise:

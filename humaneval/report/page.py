@@ -127,6 +127,8 @@ def warnings(data: ReportData) -> list[Warned]:
         found.append(Warned("Simulated annotators", phrases.simulated(data.answerers)))
     if data.platform_lost:
         found.append(Warned("Answers that the platform lost", phrases.lost(data.platform_lost)))
+    if data.deleted.forms:
+        found.append(Warned("Deleted answers", phrases.deleted(*data.deleted)))
     if data.test or data.table.rule.tests == "only":
         found.append(
             Warned(

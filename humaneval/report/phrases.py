@@ -43,6 +43,19 @@ def lost(forms: int) -> str:
     )
 
 
+def deleted(forms: int, responses: int) -> str:
+    """That answers were deleted because people asked for it.
+
+    >>> deleted(2, 9)
+    '2 forms with 9 responses were deleted because their annotators asked for it: they count nowhere.'
+    """
+    was, their = ("was", "its annotator") if forms == 1 else ("were", "their annotators")
+    return (
+        f"{counted(forms, 'form')} with {counted(responses, 'response')} {was} deleted because {their} asked"
+        f" for it: {'it counts' if forms == 1 else 'they count'} nowhere."
+    )
+
+
 def simulated(who: Answerers) -> str:
     """That programs answered, and what follows.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
@@ -13,6 +13,7 @@ from humaneval.store.tables import (
     TAKEN_IN,
     AnswerRow,
     AssignmentRow,
+    DeletedFormRow,
     GeneratorRow,
     HitRow,
     PassageRow,
@@ -193,3 +194,19 @@ def forms_set_aside(session: Session, study: StudyRow) -> int:
         )
         or 0
     )
+
+
+class Deleted(NamedTuple):
+    """What was deleted because its annotators were forgotten."""
+
+    forms: int
+    responses: int
+
+
+NOTHING_DELETED = Deleted(0, 0)
+
+
+def deleted_forms(session: Session, study_id: int) -> Deleted:
+    """How many forms of a study were deleted, and how many responses they had."""
+    counts = select(func.count(), func.coalesce(func.sum(DeletedFormRow.responses), 0))
+    return Deleted(*session.execute(counts.where(DeletedFormRow.study_id == study_id)).one())

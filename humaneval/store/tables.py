@@ -12,6 +12,10 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
 from humaneval.store.differences import DifferenceRow as DifferenceRow
+from humaneval.store.people import ConsentTextRow as ConsentTextRow
+from humaneval.store.people import DeletedFormRow as DeletedFormRow
+from humaneval.store.people import ExportRow as ExportRow
+from humaneval.store.people import ForgottenRow as ForgottenRow
 from humaneval.store.types import Base, between, index_where, now, one_of
 
 
@@ -303,6 +307,8 @@ class AssignmentRow(Base):
     reviewed_at: Mapped[datetime | None]
     """When we last approved or rejected it. Older statements of the platform do not count."""
     consent_version: Mapped[str] = mapped_column(default="")
+    consent_hash: Mapped[str | None]  # of the text, as `consent_texts` has it; None if we did not show it
+    consented_at: Mapped[datetime | None]  # when our server had stored it, with the answers
     excluded: Mapped[str] = mapped_column(default="")
     """Why `review` decided that these answers do not count; empty if they count."""
     confirmed: Mapped[bool] = mapped_column(default=True)
@@ -379,7 +385,8 @@ class PaymentRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
     endpoint: Mapped[str]
-    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
+    assignment_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"))
+    """None if its worker was forgotten: the books keep the amount, and no person."""
     kind: Mapped[str]
     purpose: Mapped[str]
     amount: Mapped[Decimal]

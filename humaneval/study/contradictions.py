@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from humaneval.domain import SENTENCES, Role
 from humaneval.study.countries import COUNTRIES, MEANT
 from humaneval.study.file_errors import TogetherError
+from humaneval.study.forbidden import forbidden_questions
 from humaneval.study.panels import doubts_of_panel, refuse_panel
 from humaneval.study.words import CONSENT_PLACEHOLDERS, lacking_words
 from humaneval.text import counted
@@ -245,6 +246,7 @@ def _doubts_of_rules(study: StudyFile) -> Iterator[str]:
 def _doubts_of_texts(study: StudyFile) -> Iterator[str]:
     if sentence := lacking_words(study):
         yield sentence
+    yield from forbidden_questions(study)
     for name in dict.fromkeys(re.findall(r"\{(\w+)\}", study.consent.text)):
         if name not in CONSENT_PLACEHOLDERS:
             known = ", ".join(f"{{{one}}}" for one in CONSENT_PLACEHOLDERS)

@@ -160,6 +160,7 @@ class ConsentSection(_Section):
     version: Required = "1"
     text: Printable = ""
     contact: Printable = ""
+    retention_days: Whole = Field(0, ge=0, le=36_500)
 
 
 class HitSection(_Section):
@@ -317,7 +318,12 @@ class StudyFile(_Section):
         """SHA-256 over every setting, whatever their order in the file."""
         values = self.model_dump(mode="json")
         page = values["page"]
-        for section, name in ((values, "words"), (page, "story_language"), (page, "practice")):
+        for section, name in (
+            (values, "words"),
+            (page, "story_language"),
+            (page, "practice"),
+            (values["consent"], "retention_days"),
+        ):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
         as_before(values)

@@ -104,10 +104,19 @@ class Words:
             "minutes": number_in(language, float(study.hit.expected_minutes)),
             "reward": number_in(language, study.hit.reward),
             "pay": pay,
-            "kept": self.plain("kept_hit" if channel in AT_MARKETPLACES else f"kept_{channel}"),
+            "kept": self._kept(study, channel),
             "stopping": self.plain("stopping_hit" if channel in AT_MARKETPLACES else "stopping_link"),
         }
         return filled_in(study.consent.text, values)
+
+    def _kept(self, study: StudyFile, channel: Channel) -> str:
+        """What is kept, and when it is deleted. Nobody can find what came through an open link again."""
+        said = [self.plain("kept_hit" if channel in AT_MARKETPLACES else f"kept_{channel}")]
+        if channel != "open":
+            said.append(self.plain("deleting"))
+        if study.consent.retention_days:
+            said.append(self.plain("retained", days=study.consent.retention_days))
+        return " ".join(said)
 
     def compensation_title(self, study: StudyFile) -> str:
         """The title of a HIT that pays for lost work, as long as a platform accepts."""

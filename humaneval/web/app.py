@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from flask import Flask
+from flask import Flask, request
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Connection, Engine
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -19,7 +19,7 @@ from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PrerequisiteError
-from humaneval.serving import SECONDS_TO_FINISH, Servers, until_told
+from humaneval.serving import SECONDS_TO_FINISH, Servers, failure, until_told
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.identity import Identity
@@ -34,6 +34,13 @@ MAX_FORM_BYTES = 256 * 1024
 THREADS = 16
 MOST_BYTES = 2 * MAX_FORM_BYTES
 """Up to this, a page says that a form is too long. More is refused before it has come."""
+
+
+class _App(Flask):
+    """Flask, but its log names no address and no message of an error: these may hold ids of people."""
+
+    def log_exception(self, exc_info: Any) -> None:
+        self.logger.error("%s %s failed: %s", request.method, request.url_rule, failure(exc_info[1]))
 
 
 def create_app(
@@ -55,7 +62,7 @@ def create_app(
     there with a `requester_token`. They ask the platform if `requester_at` opens a study there, and have the
     infilling page if there is a `requester_desk`.
     """
-    app = Flask(__name__, static_folder=None, template_folder=None)
+    app = _App(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES
     if settings.secret_key:

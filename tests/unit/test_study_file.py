@@ -195,7 +195,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "language": "de",
             "story_language": "id",
         },
-        "consent": {"version": "2", "text": "", "contact": "a@example.org"},
+        "consent": {"version": "2", "text": "", "contact": "a@example.org", "retention_days": 365},
         "hit": {
             "title": "t",
             "description": "d",

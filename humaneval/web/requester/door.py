@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
+from humaneval.serving import failure
 from humaneval.store.engine import writing
 from humaneval.web import infilling
 from humaneval.web.hit_forms import http_error
@@ -90,5 +91,5 @@ def failed(error: Exception) -> Response:
     if isinstance(error, StoreError):
         current_app.logger.error("store: %s", error.message)
         return page("failed.html", status=503, missing=False, busy=True)
-    current_app.logger.error("a requester's page failed", exc_info=error)
+    current_app.logger.error("a requester's page failed: %s", failure(error))
     return page("failed.html", status=500, missing=False, busy=False)

@@ -241,7 +241,8 @@ def _payments(session: Session, forms: Sequence[int]) -> dict[int, list[Payment]
     rows = select(PaymentRow).where(PaymentRow.assignment_id.in_(forms)).order_by(PaymentRow.id)
     for row in session.scalars(rows):
         payment = Payment(row.kind, row.amount, row.state, row.paid_at, row.elsewhere, row.reason)
-        found[row.assignment_id].append(payment)
+        if row.assignment_id is not None:
+            found[row.assignment_id].append(payment)
     return found
 
 

@@ -7,14 +7,18 @@ import json
 import logging
 import re
 import stat
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 from zipfile import ZipFile
 
 import pandas as pd
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, text
 
+from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import intend, intent_of, perform
 from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.workers import find_worker
@@ -24,6 +28,7 @@ from humaneval.store.tables import WorkerRow
 from humaneval.study.stored import get_study
 from tests.commands import Command
 from tests.integration.link.people import begin, panel, send
+from tests.integration.test_form_server import serving
 
 PERSON, SESSION = "PROLIFICPERSON", "PANELSESSION"
 VERBS = [
@@ -188,3 +193,49 @@ def test_errors_of_the_database_quote_no_values(sqlite_engine: Engine) -> None:
         session.execute(insert(WorkerRow), {"id": 1, "pseudonym": "SECRETNAME"})
     assert "SECRETNAME" not in str(caught.value)
     assert json.dumps(str(caught.value))
+
+
+def test_the_log_of_a_server_names_no_id_address_or_browser_whatever_fails(
+    command: Command, by_link: Callable, sqlite_engine: Engine, sqlite_database: str, tmp_path: Path
+) -> None:
+    study = by_link(sqlite_engine)
+    address, agent, before = panel(study.panel_link(), PERSON, SESSION), "SECRETBROWSER/1.0", "203.0.113.77"
+    personal = study.invite(Invitation("personal", "person x", 1))[0]
+    key = personal.rpartition("/")[2]
+    with writing(sqlite_engine) as session:  # as PostgreSQL tells of a value that is there already
+        told = f"Key (external_id)=({PERSON}) already exists"
+        session.execute(
+            text(
+                "CREATE TRIGGER refused BEFORE INSERT ON worker_identities"
+                f" WHEN NEW.external_id LIKE 'person %' BEGIN SELECT RAISE(ABORT, '{told}'); END"
+            )
+        )
+    given = {"User-Agent": agent, "X-Forwarded-For": before}
+    environment = {"HUMANEVAL_DATABASE": sqlite_database, "HUMANEVAL_TRUSTED_PROXIES": "1"}
+    with serving(tmp_path, "serve", **environment) as server:
+
+        def ask(whole: str, data: dict[str, str] | None = None) -> int:
+            url = whole.replace(study.url, f"http://127.0.0.1:{server.port}")
+            sent = urllib.request.Request(url, headers=given, data=data and urlencode(data).encode())
+            try:
+                with urllib.request.urlopen(sent, timeout=20) as answer:
+                    return int(answer.status)
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        assert ask(address) == 200
+        ids = {"PROLIFIC_PID": PERSON, "SESSION_ID": SESSION}
+        assert ask(address.partition("?")[0], ids) == 200
+        assert ask(f"{address.partition('?')[0]}x?{urlencode(ids)}") == 404
+        assert ask(personal, {"x": "1"}) == 500
+        assert ask(f"{personal}/nonsense", ids) == 404
+        # The database is written anew under the server, which goes on with it.
+        forgotten = command("--database", sqlite_database, "worker", "forget", PERSON, "--yes")
+        assert forgotten.code == 0, forgotten.err
+        assert ask(address.partition("?")[0], ids) == 200
+        server.process.terminate()
+        printed = server.process.communicate(timeout=20)[0]
+    log = server.log.read_text(encoding="utf-8")
+    assert "POST /take/<key> failed: IntegrityError" in log
+    for trace in (PERSON, SESSION, agent, before, key):
+        assert trace not in log + printed, trace

@@ -1,4 +1,4 @@
-"""`worker`: lists the workers of a study, keeps them out, and lets them take part again."""
+"""`worker`: the workers of a study, who is kept out or let in again, and what is kept about them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from rich.table import Table
 
 from humaneval.cli.run import App, RunOptions, acting, console, emit, json_option, say, to_option, with_app
+from humaneval.cli.worker.kept import export, forget, purge, show
 from humaneval.crowd.workers import Turned, block_workers, exclude_workers, list_workers
 from humaneval.text import counted
 
@@ -17,6 +18,10 @@ from humaneval.text import counted
 def worker() -> None:
     """Manage the people of a study. Name them by pseudonym, or by the platform's own id; only pseudonyms are
     printed."""
+
+
+for one in (show, export, forget, purge):
+    worker.add_command(one)
 
 
 @worker.command("list")

@@ -1,0 +1,50 @@
+"""Which submissions are not fetched again: a platform goes on listing those of people who are forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.platform import Submission
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hash, pseudonym, stored_secret
+from humaneval.store.published import PSEUDONYM_KEY
+from humaneval.store.tables import AssignmentRow, ForgottenRow, MetaRow, WorkerRow
+
+
+def left_alone(session: Session, endpoint: str, submissions: Sequence[Submission]) -> list[bool]:
+    """For each submission, whether it is left where it is.
+
+    That is all work of people who were forgotten, and stored work of people whose ids were purged: otherwise
+    their ids would come back.
+    """
+    gone = set(session.scalars(select(ForgottenRow.hash)))
+    purged = _purged(session, endpoint, submissions)
+    if not (gone or purged):
+        return [False] * len(submissions)
+    own = stored_secret(session, PSEUDONYM_KEY)
+    other = session.get(MetaRow, EXCLUSION_KEY)
+    key = b"" if other is None else bytes.fromhex(other.value)
+    left = []
+    for one in submissions:
+        known = pseudonym(own, endpoint, one.worker) in purged.get(one.external_id, ())
+        left.append(known or (bool(gone) and exclusion_hash(key, endpoint, one.worker) in gone))
+    return left
+
+
+def _purged(session: Session, endpoint: str, submissions: Sequence[Submission]) -> dict[str, set[str]]:
+    """Assignment → the pseudonyms of its workers whose ids were purged."""
+    if session.scalar(select(WorkerRow.id).where(NAMELESS).limit(1)) is None:
+        return {}
+    listed = {one.external_id for one in submissions}
+    stored = session.execute(
+        select(AssignmentRow.external_id, WorkerRow.pseudonym)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(AssignmentRow.endpoint == endpoint, NAMELESS)
+    )
+    found: dict[str, set[str]] = {}
+    for assignment, name in stored:
+        if assignment in listed:
+            found.setdefault(assignment, set()).add(name)
+    return found

@@ -1,0 +1,118 @@
+"""Money that is still open for somebody's work: until it is settled, nothing about them may be deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.compensate import COMPENSATE
+from humaneval.crowd.ledger import APPROVE, BONUS, REJECT
+from humaneval.crowd.participants import COMPENSATION
+from humaneval.crowd.person import writes_about
+from humaneval.errors import UsageError
+from humaneval.store.engine import ASKED_FOR, batches
+from humaneval.store.published import names_of
+from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, StudyRow
+from humaneval.study.stored import settings_of
+from humaneval.text import PAYING, command, counted
+
+MONEY = (APPROVE, REJECT, BONUS, COMPENSATE)
+"""The operations that money hangs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A form whose money is not settled: why, and the command that settles it."""
+
+    why: str
+    way_out: str
+
+
+def refuse_open_money(session: Session, workers: Collection[int], now: datetime, what: str) -> None:
+    """Raise UsageError if money is open for the work of one of these workers. `what` could not be done."""
+    found = open_money(session, workers, now)
+    if not found:
+        return
+    first, *more = found
+    others = f", and {counted(len(more), 'more form')} like that" if more else ""
+    raise UsageError(f"{what}: {first.why}{others}", f"Nothing was deleted. First: `{first.way_out}`")
+
+
+def open_money(session: Session, workers: Collection[int], now: datetime) -> list[Open]:
+    """The forms of these workers for which money is open, the first of each study first."""
+    forms: list[AssignmentRow] = []
+    payments: dict[int, list[PaymentRow]] = {}
+    for some in batches(sorted(workers), ASKED_FOR):
+        theirs = select(AssignmentRow).where(AssignmentRow.worker_id.in_(some))
+        forms += session.scalars(theirs.order_by(AssignmentRow.id))
+        paid = select(PaymentRow).join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
+        for payment in session.scalars(paid.where(AssignmentRow.worker_id.in_(some))):
+            payments.setdefault(payment.assignment_id or 0, []).append(payment)
+    studies = {study.id: study for study in session.scalars(select(StudyRow))}
+    found = [
+        one
+        for form in forms
+        for one in _of_form(session, studies[form.study_id], form, payments.get(form.id, []), now)
+    ]
+    return found + list(_unsure(session, writes_about(session, workers), studies))
+
+
+def _of_form(
+    session: Session, study: StudyRow, form: AssignmentRow, payments: Sequence[PaymentRow], now: datetime
+) -> Iterator[Open]:
+    shown, to = names_of(session, study).shown(form.endpoint, form.external_id), ("--to", form.endpoint)
+    settings, link = settings_of(study), form.endpoint == "link"
+    pays = settings.hit.reward > 0 and not (link and settings.link.pay == "none")
+    due = [payment for payment in payments if payment.state == "due"]
+    if due:
+        say = _settling(
+            COMPENSATE if due[0].kind == COMPENSATION else BONUS, study.name, shown, form.endpoint
+        )
+        yield Open(f"a {due[0].kind} of ${due[0].amount} for form {shown} of {study.name!r} is due", say)
+    elif form.state == "submitted" and (pays or not link):
+        say = command("approve", study.name, shown, *to)
+        yield Open(f"form {shown} of {study.name!r} is not approved or rejected yet", say)
+    elif form.state == TAKEN_IN and pays and not payments:
+        say = command("compensate", study.name, shown, *to, *PAYING)
+        yield Open(f"form {shown} of {study.name!r} is not paid: the platform lost it", say)
+    elif form.state in ("opened", "answered") and not link and _may_come(form, now):
+        until = f" (until {form.lease_until:%Y-%m-%d %H:%M} UTC)" if form.lease_until else ""
+        say = command("collect", study.name, *to)
+        yield Open(f"form {shown} of {study.name!r} may still be submitted{until}", say)
+
+
+def _may_come(form: AssignmentRow, now: datetime) -> bool:
+    """Whether the platform may have, or get, work that nobody has collected. After the time, `collect` takes
+    the row away."""
+    return form.holds_row or (form.lease_until is not None and form.lease_until > now)
+
+
+def _unsure(
+    session: Session, writes: Sequence[Mapping[str, Any]], studies: Mapping[int, StudyRow]
+) -> Iterator[Open]:
+    """Writes about money that no answer has confirmed."""
+    for one in writes:
+        if one["state"] != "pending" or one["operation"] not in MONEY:
+            continue
+        study, operation, endpoint = studies[one["study_id"]], one["operation"], one["endpoint"]
+        form = names_of(session, study).shown(endpoint, one["subject"].split()[1])
+        yield Open(
+            f"nobody knows whether the {operation} for form {form} of {study.name!r} was done",
+            _settling(operation, study.name, form, endpoint),
+        )
+
+
+def _settling(operation: str, study: str, form: str, endpoint: str) -> str:
+    """The command that makes a write of this kind, or finishes it."""
+    if operation == BONUS:
+        return command("bonus", study, form, "--to", endpoint, *PAYING)
+    if operation == COMPENSATE:
+        return command("compensate", study, form, "--to", endpoint, *PAYING)
+    if operation == REJECT:
+        return command("reject", study, form, "--to", endpoint, "--reason", "REASON")
+    return command("approve", study, form, "--to", endpoint)

@@ -1,0 +1,173 @@
+"""One person in the database: found by any of their names, and every row that is about them.
+
+Tables that refer to workers are found by their foreign keys, so a new one cannot be overlooked. The few
+others are named here, and a test asks about each table which of both it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Table, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.addresses import INVITE
+from humaneval.crowd.pseudonyms import NAMELESS, pseudonym
+from humaneval.crowd.workers import pseudonym_in
+from humaneval.errors import UsageError
+from humaneval.store.published import PSEUDONYM_KEY, names_of
+from humaneval.store.tables import (
+    METADATA,
+    AssignmentRow,
+    ConsentTextRow,
+    HitRow,
+    MetaRow,
+    OutboxRow,
+    StudyRow,
+    WorkerIdentityRow,
+    WorkerRow,
+)
+from humaneval.store.types import table
+from humaneval.text import command
+
+WORKERS, OUTBOX, HITS, CONSENTS = (table(row) for row in (WorkerRow, OutboxRow, HitRow, ConsentTextRow))
+BY_OTHER_WAYS = frozenset({OUTBOX.name, HITS.name, CONSENTS.name})
+"""Tables without a foreign key to workers that have rows about one: writes to platforms name the worker in
+their subject, personal links are a person's, and the text of the consent is named by its hash."""
+ABOUT_NOBODY = frozenset(
+    {
+        "meta",
+        "stories",
+        "generators",
+        "runs",
+        "infills",
+        "studies",
+        "study_additions",
+        "passages",
+        "rows",
+        "row_passages",
+        "differences",
+        "forgotten",
+        "deleted_forms",
+        "exports",
+    }
+)
+"""Tables whose rows are about no worker."""
+
+Lines = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A worker as the database knows them. `external_id` is None if it was purged, and nobody gave it."""
+
+    id: int
+    pseudonym: str
+    endpoint: str
+    external_id: str | None
+
+
+def find_person(session: Session, who: str) -> Person:
+    """The person whom a pseudonym, a name in an export or a platform's own id names, at whatever endpoint.
+
+    Raises UsageError if there is none, or if an id is somebody's at several endpoints.
+    """
+    who = who.strip()
+    name = pseudonym_in(session, who)
+    known = select(
+        WorkerRow.id, WorkerRow.pseudonym, WorkerIdentityRow.endpoint, WorkerIdentityRow.external_id
+    )
+    known = known.outerjoin(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
+    rows = session.execute(known.where(WorkerRow.pseudonym == name)).all()
+    for same in (
+        WorkerIdentityRow.external_id == who,
+        func.lower(WorkerIdentityRow.external_id) == who.lower(),
+    ):
+        rows = rows or session.execute(known.where(same).order_by(WorkerRow.id)).all()
+    if not rows and (purged := _purged(session, who)) is not None:
+        return purged
+    if not rows:
+        raise UsageError(
+            f"no worker {who!r} is known here",
+            f"`{command('worker', 'list', 'STUDY')}` lists a study's workers, except the forgotten.",
+        )
+    if len(rows) > 1:
+        names = " or ".join(f"{row.pseudonym} (at {row.endpoint})" for row in rows)
+        raise UsageError(f"that id is known at {len(rows)} places", f"Name the worker by pseudonym: {names}.")
+    (row,) = rows
+    if row.endpoint is not None:
+        return Person(row.id, row.pseudonym, row.endpoint, row.external_id)
+    where = session.scalar(select(AssignmentRow.endpoint).where(AssignmentRow.worker_id == row.id).limit(1))
+    return Person(row.id, row.pseudonym, where or "", None)
+
+
+def _purged(session: Session, who: str) -> Person | None:
+    """The person whose id `who` was purged: their pseudonym follows from it."""
+    row = session.get(MetaRow, PSEUDONYM_KEY)
+    key = bytes.fromhex(row.value) if row is not None else b""
+    for endpoint in session.scalars(select(AssignmentRow.endpoint).distinct()).all():
+        name = pseudonym(key, endpoint, who)
+        worker = session.scalar(select(WorkerRow).where(WorkerRow.pseudonym == name, NAMELESS))
+        if worker is not None:
+            return Person(worker.id, name, endpoint, who)
+    return None
+
+
+def tables_about_workers() -> tuple[Table, ...]:
+    """Every table that leads to a worker by foreign keys: workers first, each after those it refers to."""
+    found = [WORKERS]
+    for one in METADATA.sorted_tables:
+        if one not in found and any(key.column.table in found for key in one.foreign_keys):
+            found.append(one)
+    return tuple(found)
+
+
+def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
+    """Every row about a person, by table. What a worker's rows lead to is theirs, too."""
+    found: dict[Table, Lines] = {WORKERS: _lines(session, WORKERS, WORKERS.c.id == person.id)}
+    for one in tables_about_workers()[1:]:
+        theirs = [
+            key.parent.in_([line[key.column.name] for line in found[key.column.table]])
+            for key in one.foreign_keys
+            if key.column.table in found
+        ]
+        found[one] = _lines(session, one, or_(*theirs))
+    work = found[table(AssignmentRow)]
+    found[OUTBOX] = writes_about(session, [person.id])
+    personal = and_(HITS.c.audience == "personal", HITS.c.id.in_({line["hit_id"] for line in work}))
+    found[HITS] = _lines(session, HITS, personal)
+    found[CONSENTS] = _lines(session, CONSENTS, CONSENTS.c.hash.in_({line["consent_hash"] for line in work}))
+    return found
+
+
+def writes_about(session: Session, workers: Collection[int]) -> Lines:
+    """The writes to a platform whose subject names one of these workers."""
+    wanted = set(workers)
+    named = _lines(session, OUTBOX, OUTBOX.c.subject.like("%worker %") & (OUTBOX.c.operation != INVITE))
+    return [line for line in named if _worker_in(line["subject"]) in wanted]
+
+
+def _worker_in(subject: str) -> int | None:
+    """The worker in a subject: 7 in `assignment 3ABC worker 7 purpose x`. Platforms' ids have no blanks."""
+    found = re.match(r"(?:\S+ \S+ )?worker ([0-9]+)(?: |$)", subject)
+    return int(found[1]) if found else None
+
+
+def _lines(session: Session, of: Table, condition: Any) -> Lines:
+    keys = of.primary_key.columns
+    return [dict(row) for row in session.execute(select(of).where(condition).order_by(*keys)).mappings()]
+
+
+def names_in_exports(session: Session, person: Person) -> dict[str, str]:
+    """The person's name in the exports of each study."""
+    studies = session.scalars(
+        select(StudyRow)
+        .join(AssignmentRow, AssignmentRow.study_id == StudyRow.id)
+        .where(AssignmentRow.worker_id == person.id)
+        .distinct()
+        .order_by(StudyRow.id)
+    )
+    return {study.name: names_of(session, study).worker(person.pseudonym) for study in studies}

@@ -1,0 +1,131 @@
+"""People of a marketplace are forgotten: money stays explained, and collecting does not bring them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.collect import collect_work
+from humaneval.crowd.forget import forget
+from humaneval.crowd.ledger import spent
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.notify import notify_workers
+from humaneval.crowd.person import find_person, rows_about
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.purge import purge
+from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
+from humaneval.crowd.waiting import would_collect
+from humaneval.errors import UsageError
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow, ForgottenRow, PaymentRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.types import now
+from humaneval.study.stored import open_study
+
+
+def paid(engine: Engine, put_up: Callable, person: Callable, platform: MTurk) -> StudyAtPlatform:
+    """Ada and Ben have answered and were approved; Ada has got a bonus and a letter."""
+    up = put_up(engine, design={"annotators": 4}, exclusions={"missed_control": "none"})
+    first = person("Ada").accept(up.preview).do(comment="ADASCOMMENT")
+    person("Ben").accept(up.preview).do()
+    at = open_study_at(engine, "study", platform)
+    collect_work(at)
+    with pytest.raises(UsageError, match="cannot be forgotten yet") as refused:
+        forget(engine, person("Ada").id)
+    assert f"approve study {first}" in refused.value.hint
+    approve_work(at)
+    pay_bonus(at, assignment=first, amount=Decimal("0.50"), reason="ADASBONUS", purpose="b")
+    notify_workers(at, workers=[person("Ada").id], subject="S", text="ADASLETTER")
+    return at
+
+
+def test_the_books_stay_explained_without_the_person(
+    engine: Engine, put_up: Callable, person: Callable, platform: MTurk, tmp_path: Path
+) -> None:
+    at = paid(engine, put_up, person, platform)
+    whose, before = person("Ada").id, spent(open_study(engine, "study"))
+    with reading(engine) as session:
+        about = rows_about(session, find_person(session, whose))
+    assert {of.name for of, lines in about.items() if lines} == {
+        "workers",
+        "worker_identities",
+        "assignments",
+        "answers",
+        "responses",
+        "payments",
+        "outbox",
+        "consent_texts",
+    }
+    done = forget(engine, whose)
+    assert (done.payments, done.studies[0].forms, done.studies[0].responses) == (2, 1, 4)
+    assert spent(open_study(engine, "study")) == before
+    for _ in range(2):
+        books = reconcile(at)
+        assert (books.unexplained, books.differences) == (Decimal(0), ())
+        assert would_collect(at).new == 0
+        collect_work(at)
+    with reading(engine) as session:
+        assert len(session.scalars(select(AssignmentRow)).all()) == 1
+        assert len(session.scalars(select(WorkerIdentityRow)).all()) == 1
+        assert len(session.scalars(select(ForgottenRow)).all()) == 1
+        assert {one.reason for one in session.scalars(select(PaymentRow))} == {""}
+    approve_work(at)  # finds nothing to do, and nobody to pay again
+    assert spent(open_study(engine, "study")) == before
+    if engine.dialect.name == "sqlite":
+        content = b"".join(file.read_bytes() for file in tmp_path.glob("humaneval.db*"))
+        for trace in (whose, done.worker, "ADASCOMMENT", "ADASBONUS", "ADASLETTER"):
+            assert trace.encode() not in content, trace
+
+
+def test_a_purge_leaves_scores_and_books_and_no_id(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, tmp_path: Path
+) -> None:
+    at = paid(sqlite_engine, put_up, person, platform)
+    ids, before = [person(name).id for name in ("Ada", "Ben")], spent(open_study(sqlite_engine, "study"))
+    assert purge(sqlite_engine, now(), now(), dry_run=True).ids == 2
+    done = purge(sqlite_engine, now(), now())
+    assert (done.ids, done.comments, done.texts, done.unanswered) == (2, 1, 2, 0)
+    collect_work(at)
+    assert spent(open_study(sqlite_engine, "study")) == before
+    assert (reconcile(at).unexplained, reconcile(at).differences) == (Decimal(0), ())
+    content = b"".join(file.read_bytes() for file in tmp_path.glob("humaneval.db*"))
+    for trace in (*ids, "ADASCOMMENT", "ADASBONUS", "ADASLETTER"):
+        assert trace.encode() not in content, trace
+    with pytest.raises(UsageError, match="was purged"):
+        notify_workers(at, workers=[somebody(sqlite_engine)], subject="S", text="T")
+    assert notify_workers(at, subject="S", text="To all who have an id").sent == 0
+    assert forget(sqlite_engine, ids[0]).payments == 2
+
+
+def somebody(engine: Engine) -> str:
+    with reading(engine) as session:
+        return session.scalars(select(WorkerRow.pseudonym).order_by(WorkerRow.id)).all()[0]
+
+
+def test_the_row_of_somebody_who_was_forgotten_is_handed_out_again_if_the_study_says_so(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, person: Callable, platform: MTurk
+) -> None:
+    sections = {"design": {"annotators": 2, "top_up": "ask"}, "exclusions": {"missed_control": "none"}}
+    up = put_up(sqlite_engine, **sections)
+    for name in ("Ada", "Ben"):
+        answer(up, name)
+    at = open_study_at(sqlite_engine, "study", platform)
+    collect_work(at)
+    approve_work(at)
+    forget(sqlite_engine, person("Ada").id)
+    assert plan_hits(at, dry_run=True).lost_rows == 1
+    assert plan_hits(at, top_up=True).assignments == 1
+    again = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=up.forms)
+    person("Cleo").accept(again.preview_urls[0]).do()
+    collect_work(at)
+    assert plan_hits(at, top_up=True, dry_run=True).hits == 0
+    with reading(sqlite_engine) as session:
+        held = session.scalars(select(AssignmentRow.row_id).where(AssignmentRow.holds_row)).all()
+    assert len(set(held)) == len(held) == 2
