@@ -102,7 +102,7 @@ def publish(
         if options.as_json:
             emit(_plan_document(at, plan))
         return
-    if plan.hits:
+    if plan.keys:
         confirm_spending(at.platform.endpoint, plan.cost.total, options)
     with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
@@ -135,8 +135,10 @@ def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) 
 
 def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
     cost = plan.cost
-    new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments, 'assignment')}"
+    new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments - plan.more_places, 'assignment')}"
     say(f"{at.endpoint}: {new} to put up, {plan.already_up:,} up already.")
+    if plan.more_places:
+        say(f"{counted(plan.more_places, 'place')} more for what is up.")
     if plan.gone:
         accept = command("collect", at.name, "--to", at.endpoint, "--accept-lost")
         say(
@@ -166,6 +168,7 @@ def _plan_document(at: StudyAtPlatform, plan: PublishPlan) -> dict[str, object]:
         "already_up": plan.already_up,
         "gone": plan.gone,
         "lost_rows": plan.lost_rows,
+        "more_places": plan.more_places,
         "cost": str(plan.cost.total),
         "rewards": str(plan.cost.rewards),
         "fees": str(plan.cost.fees),

@@ -22,6 +22,7 @@ from humaneval.crowd.compensate import settle_compensations
 from humaneval.crowd.figures import Difference
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
+from humaneval.crowd.reopened import free_reopened
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -114,6 +115,9 @@ def collect_work(
         advance(1)
     counts += store_submissions(at, waiting)
     let_go(at, asked)
+    for hit in hits:
+        if hit.id in asked:
+            free_reopened(at, hit.id, at.platform.given_up(hit.external_id))
     with writing(at.engine) as session:
         hold_study(session, at.id)
         if accepted.differences:

@@ -23,6 +23,7 @@ from humaneval.settings import Settings
 from humaneval.web.app import create_app, running
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
+from humaneval.web.prolific_check import Checker
 from humaneval.web.requester import requester_address
 
 OpenAt = Callable[[str, str], StudyAtPlatform]
@@ -121,7 +122,14 @@ def forms_up(
     At the end it answers what has come, and then tells the platform about everybody who answered.
     """
     excluder = Excluder(open_at)
-    app = create_app(settings, engine, excluder.answered, Asker(open_at).in_hand, requester_token=token)
+    app = create_app(
+        settings,
+        engine,
+        excluder.answered,
+        Asker(open_at).in_hand,
+        requester_token=token,
+        checker=Checker(open_at),
+    )
     try:
         with running(app, settings.host, port) as found:
             yield found

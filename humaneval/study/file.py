@@ -14,9 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -31,6 +29,8 @@ from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.presets import laid_by, lay_over, noted
+from humaneval.study.section import ProlificSection
+from humaneval.study.section import Section as _Section
 from humaneval.study.words import refuse_words, with_texts
 from humaneval.text import refused_characters, unshowable
 
@@ -81,10 +81,6 @@ SEEDS = 2**31
 """Seeds run from −SEEDS to SEEDS − 1, which every database can store."""
 MOST_ROWS = 100_000
 """The most rows of a study, including added ones."""
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DesignSection(_Section):
@@ -223,10 +219,10 @@ class LinkSection(_Section):
 class QualificationSection(_Section):
     """A qualification of your own, by its id at the platform."""
 
-    id: str = Field(pattern="^[A-Z0-9]{1,64}$")
+    id: str = Field(pattern="^[A-Za-z0-9]{1,64}$")
     at_least: Whole | None = None
     lacking: bool = False
-    endpoint: Literal["", "local", "sandbox", "production"] = ""
+    endpoint: Literal["", "local", "sandbox", "production", "prolific"] = ""
 
     @model_validator(mode="after")
     def _one_sense(self) -> QualificationSection:
@@ -316,7 +312,8 @@ class StudyFile(_Section):
     consent: ConsentSection = ConsentSection()
     hit: HitSection = HitSection()
     link: LinkSection = LinkSection()
-    words: dict[str, Word] = {}
+    prolific: ProlificSection = ProlificSection()
+    words: dict[str, Word] = Field(default_factory=dict)
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
     analysis: AnalysisSection = AnalysisSection()
@@ -349,6 +346,8 @@ class StudyFile(_Section):
         for section, name in ((values, "words"), (values["page"], "story_language")):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
+        if self.prolific == ProlificSection():
+            del values["prolific"]
         canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
