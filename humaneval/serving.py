@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import sys
@@ -15,6 +16,8 @@ from typing import Any, Protocol
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
+
+from humaneval.errors import PrerequisiteError
 
 if sys.platform != "win32":
     import resource
@@ -33,6 +36,8 @@ SECONDS_TO_ASK = 3.0
 SECONDS_TO_READ = 10.0
 """The same for one that does not read its answer."""
 LOOK_SECONDS = 0.5
+BACKLOG = 256
+"""How many connections may wait for a socket to take them."""
 
 RANKS = 4
 Rank = Callable[[str, str], int]
@@ -234,3 +239,23 @@ def _busy(server: Any) -> bool:
     return any(
         channel.requests or channel.total_outbufs_len for channel in list(server.active_channels.values())
     )
+
+
+def listen(host: str, port: int, who: str) -> socket.socket:
+    """A listening socket for `who`. Raises PrerequisiteError if the address or the port is not free."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise PrerequisiteError(f"{host} is not an address of this machine: {error}") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise PrerequisiteError(
+            f"{who} cannot listen on {host}:{port}: {error.strerror}",
+            f"Choose another {'--host' if error.errno == errno.EADDRNOTAVAIL else '--port'}.",
+        ) from None
+    return listening

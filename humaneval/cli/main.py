@@ -34,6 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Run": {
         "up": "humaneval.cli.up:up",
         "market": "humaneval.cli.market:market",
+        "prolific": "humaneval.cli.prolific:prolific",
         "serve": "humaneval.cli.serve:serve",
         "publish": "humaneval.cli.publish:publish",
         "simulate": "humaneval.cli.simulate:simulate",

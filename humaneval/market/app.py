@@ -18,12 +18,12 @@ from humaneval.market.faults.kinds import TroubleSource
 from humaneval.market.faults.plan import Faults
 from humaneval.market.faults.unseen_form import unseen_blueprint
 from humaneval.market.health import health_blueprint
+from humaneval.market.hosts import answer_only
 from humaneval.market.keys import Keys
 from humaneval.market.operations import Market
 from humaneval.market.pages import frames as frame_pages
 from humaneval.market.pages import requesters, worker_site
 from humaneval.market.pages.frames import APART
-from humaneval.market.pages.hosts import answer_only
 from humaneval.market.pages.sent import MOST_FIELDS
 from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
 from humaneval.market.protocol.addresses import check_frames, check_site, origin_of

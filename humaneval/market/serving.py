@@ -3,7 +3,6 @@ command line."""
 
 from __future__ import annotations
 
-import errno
 import socket
 from decimal import Decimal
 from pathlib import Path
@@ -21,14 +20,14 @@ from humaneval.market.keys import REGION, Keys
 from humaneval.market.pages.site import FrameHost
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
-from humaneval.serving import Servers, until_told
+from humaneval.serving import Servers, listen, until_told
 from humaneval.store.types import now
 from humaneval.text import command
 
 THREADS = 16
 MOST_BODY_BYTES = 2 * MOST_BYTES
 """Up to this, a page says that an answer is too large. More is refused before it has come."""
-BACKLOG = 256
+THE_MARKETPLACE = "the marketplace"
 
 
 class MarketServer:
@@ -54,7 +53,7 @@ class MarketServer:
     ) -> None:
         """`frames_url`: the address of requesters' HTML, if a proxy stands before this server. Without it,
         and without a proxy, a second port is that address."""
-        self._sockets = [_listen(host, port)]
+        self._sockets = [listen(host, port, THE_MARKETPLACE)]
         try:
             self.port: int = self._sockets[0].getsockname()[1]
             shown = f"[{host}]" if ":" in host else host
@@ -179,25 +178,6 @@ def _is_direct(url: str, port: int) -> bool:
 def _listen_beside(host: str, port: int) -> socket.socket:
     """A second socket: at `port` if it is free, else at any port."""
     try:
-        return _listen(host, port if port < 65536 else 0)
+        return listen(host, port if port < 65536 else 0, THE_MARKETPLACE)
     except PrerequisiteError:
-        return _listen(host, 0)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise PrerequisiteError(f"{host} is not an address of this machine: {error}") from None
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise PrerequisiteError(
-            f"the marketplace cannot listen on {host}:{port}: {error.strerror}",
-            f"Choose another {'--host' if error.errno == errno.EADDRNOTAVAIL else '--port'}.",
-        ) from None
-    return listening
+        return listen(host, 0, THE_MARKETPLACE)

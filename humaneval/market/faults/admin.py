@@ -46,7 +46,8 @@ def admin_blueprint(faults: Faults, token: str) -> Blueprint:
             listed, seed = given["faults"], given.get("seed", 0)
             if not isinstance(seed, int):
                 raise UsageError("seed must be a whole number")
-            faults.replace(read_line(listed) if isinstance(listed, str) else faults_from(listed), seed)
+            read = read_line if isinstance(listed, str) else faults_from
+            faults.replace(read(listed, faults.of), seed)
         except UsageError as error:
             return _refused(400, error.message)
         return show()

@@ -40,11 +40,25 @@ class Fault(BaseModel):
     seconds: float = Field(0.0, ge=-1e9, le=1e9)
     """How long `slow` waits, and how far `clock` jumps; less than 0 is back."""
 
+    @classmethod
+    def kinds(cls) -> Iterable[str]:
+        """The names of the faults that there are. Another server's faults are a subclass."""
+        return KINDS
+
+    @classmethod
+    def problem_with(cls, step: str) -> str:
+        """Why nothing can go wrong at `step`; empty if it is one of the server's."""
+        if step in SITE_STEPS or step in service_model().operation_names:
+            return ""
+        return (
+            f"there is no step {step!r}; a step is an operation of the API, or one of {', '.join(SITE_STEPS)}"
+        )
+
     @field_validator("kind")
     @classmethod
     def _known_kind(cls, value: str) -> str:
-        if value not in KINDS:
-            raise ValueError(f"there is no fault {value!r}; the faults are {', '.join(KINDS)}")
+        if value not in cls.kinds():
+            raise ValueError(f"there is no fault {value!r}; the faults are {', '.join(cls.kinds())}")
         return value
 
     @field_validator("only", mode="before")
@@ -56,11 +70,8 @@ class Fault(BaseModel):
     @classmethod
     def _known_steps(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for step in value:
-            if step not in SITE_STEPS and step not in service_model().operation_names:
-                raise ValueError(
-                    f"there is no step {step!r}; a step is an operation of the API, or one of"
-                    f" {', '.join(SITE_STEPS)}"
-                )
+            if problem := cls.problem_with(step):
+                raise ValueError(problem)
         return value
 
     @model_validator(mode="after")
@@ -100,8 +111,15 @@ class Faults:
     """
 
     def __init__(
-        self, faults: Iterable[Fault] = (), seed: int = 0, *, sleep: Callable[[float], None] = time.sleep
+        self,
+        faults: Iterable[Fault] = (),
+        seed: int = 0,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        of: type[Fault] = Fault,
     ) -> None:
+        """`of`: the class of the faults that may replace the plan."""
+        self.of = of
         self._lock = Lock()
         self._sleep = sleep
         self.replace(faults, seed)
@@ -116,12 +134,15 @@ class Faults:
 
     def __call__(self, step: str) -> Trouble | None:
         """What goes wrong with the next call of `step`. Waiting and moving the clock happen in here."""
+        fault = self.next_at(step)
+        return None if fault is None else KINDS[fault.kind]
+
+    def next_at(self, step: str) -> Fault | None:
+        """The fault of the next call of `step`. Waiting and moving the clock have happened then."""
         fault = self._due(step)
-        if fault is None:
-            return None
-        if fault.kind == SLOW:
+        if fault is not None and fault.kind == SLOW:
             self._sleep(fault.seconds)
-        return KINDS[fault.kind]
+        return fault
 
     def _due(self, step: str) -> Fault | None:
         with self._lock:
@@ -155,12 +176,12 @@ class Faults:
             ]
 
 
-def read_plan(source: str) -> tuple[Fault, ...]:
+def read_plan(source: str, of: type[Fault] = Fault) -> tuple[Fault, ...]:
     """The faults in `source`: a TOML file with a [[fault]] table for each, or a line. Raises UsageError."""
-    return _from_toml(Path(source)) if os.path.isfile(source) else read_line(source)
+    return _from_toml(Path(source), of) if os.path.isfile(source) else read_line(source, of)
 
 
-def read_line(line: str) -> tuple[Fault, ...]:
+def read_line(line: str, of: type[Fault] = Fault) -> tuple[Fault, ...]:
     """Faults from one line: `KIND` or `KIND=CHANCE` for each, followed by `,name=value` for the rest.
 
     Spaces separate faults, `+` separates steps, and `none` is no fault. Raises UsageError.
@@ -168,17 +189,17 @@ def read_line(line: str) -> tuple[Fault, ...]:
     >>> [fault.chance for fault in read_line("throttled=0.1,only=CreateHIT+SendBonus slow,seconds=2,times=3")]
     [0.1, 1.0]
     """
-    return faults_from([_from_words(words) for words in line.split() if words != "none"])
+    return faults_from([_from_words(words) for words in line.split() if words != "none"], of)
 
 
-def faults_from(given: object) -> tuple[Fault, ...]:
+def faults_from(given: object, of: type[Fault] = Fault) -> tuple[Fault, ...]:
     """Faults from parsed TOML or JSON. Raises UsageError, which names the fault that is not valid."""
     if not isinstance(given, list):
         raise UsageError("faults must be a list")
     faults = []
     for place, each in enumerate(given, start=1):
         try:
-            faults.append(Fault.model_validate(each))
+            faults.append(of.model_validate(each))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
@@ -194,7 +215,7 @@ def _from_words(words: str) -> dict[str, str]:
     return {**values, "chance": chance} if chance else values
 
 
-def _from_toml(file: Path) -> tuple[Fault, ...]:
+def _from_toml(file: Path, of: type[Fault]) -> tuple[Fault, ...]:
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -203,4 +224,4 @@ def _from_toml(file: Path) -> tuple[Fault, ...]:
         raise UsageError(f"{file} is not valid TOML: {error}") from None
     if set(document) != {"fault"}:
         raise UsageError(f"{file} must have [[fault]] tables and nothing else")
-    return faults_from(document["fault"])
+    return faults_from(document["fault"], of)

@@ -1,0 +1,57 @@
+"""What happens by itself when time has passed: work runs out or is approved, and tasks are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import select
+
+from humaneval.market.prolific.bonuses import pay_when_due
+from humaneval.market.prolific.books import Books, Work
+from humaneval.market.prolific.outcomes import set_status
+from humaneval.market.prolific.studies import publish_when_due
+from humaneval.market.prolific.submissions import approve, approve_when_due
+from humaneval.market.prolific.tables import Status, Submission, Task
+
+
+def let_time_pass(books: Books) -> None:
+    """Do everything that is due by now, each as of its own moment, in the order of the moments."""
+    with books.writing() as work:
+        while True:
+            submission = work.session.scalars(_SUBMISSIONS.where(Submission.due_at <= work.now)).first()
+            task = work.session.scalars(_TASKS.where(Task.due_at <= work.now)).first()
+            if task is not None and (submission is None or task.due_at <= _due(submission)):
+                work.session.delete(task)
+                _TASKS_BY_KIND[task.kind](replace(work, now=task.due_at), task.details)
+            elif submission is not None:
+                _ends(replace(work, now=_due(submission)), submission)
+            else:
+                return
+            work.session.flush()
+
+
+def _due(submission: Submission) -> Any:
+    return submission.due_at
+
+
+def _ends(work: Work, submission: Submission) -> None:
+    if submission.status == Status.RESERVED:
+        submission.expired = True  # what the live service shows then is unverified
+        set_status(work, submission, Status.RETURNED)
+    elif submission.status == Status.ACTIVE:
+        set_status(work, submission, Status.TIMED_OUT)
+    elif submission.status == Status.AWAITING_REVIEW:
+        approve(work, submission)
+    else:
+        submission.due_at = None
+
+
+_SUBMISSIONS = select(Submission).order_by(Submission.due_at, Submission.number).limit(1)
+_TASKS = select(Task).order_by(Task.due_at, Task.number).limit(1)
+_TASKS_BY_KIND: Mapping[str, Callable[[Work, Mapping[str, Any]], None]] = {
+    "approve": lambda work, details: approve_when_due(work, details["submissions"]),
+    "bonus": lambda work, details: pay_when_due(work, details["batch"]),
+    "publish": lambda work, details: publish_when_due(work, details["study"]),
+}
