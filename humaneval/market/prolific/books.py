@@ -101,7 +101,7 @@ class Books:
     def writing(self) -> Iterator[Work]:
         """One transaction: committed when the block ends, undone when it raises.
 
-        Readers write, too: what was due by now happens first.
+        Readers write, too, since what is due happens first.
         """
         with writing(self.engine) as session:
             workspace = session.scalars(select(Workspace)).one()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -11,28 +13,29 @@ from sqlalchemy import select
 from humaneval.market.prolific.bonuses import pay_when_due
 from humaneval.market.prolific.books import Books, Work
 from humaneval.market.prolific.outcomes import set_status
+from humaneval.market.prolific.refusals import Refusal
 from humaneval.market.prolific.studies import publish_when_due
 from humaneval.market.prolific.submissions import approve, approve_when_due
 from humaneval.market.prolific.tables import Status, Submission, Task
 
 
-def let_time_pass(books: Books) -> None:
+def let_time_pass(work: Work) -> None:
     """Do everything that is due by now, each as of its own moment, in the order of the moments."""
-    with books.writing() as work:
-        while True:
-            submission = work.session.scalars(_SUBMISSIONS.where(Submission.due_at <= work.now)).first()
-            task = work.session.scalars(_TASKS.where(Task.due_at <= work.now)).first()
-            if task is not None and (submission is None or task.due_at <= _due(submission)):
-                work.session.delete(task)
-                _TASKS_BY_KIND[task.kind](replace(work, now=task.due_at), task.details)
-            elif submission is not None:
-                _ends(replace(work, now=_due(submission)), submission)
-            else:
-                return
-            work.session.flush()
+    while True:
+        submission = work.session.scalars(_SUBMISSIONS.where(Submission.due_at <= work.now)).first()
+        task = work.session.scalars(_TASKS.where(Task.due_at <= work.now)).first()
+        if task is not None and (submission is None or task.due_at <= _due(submission)):
+            work.session.delete(task)
+            _TASKS_BY_KIND[task.kind](replace(work, now=task.due_at), task.details)
+        elif submission is not None:
+            _ends(replace(work, now=_due(submission)), submission)
+        else:
+            return
+        work.session.flush()
 
 
-def _due(submission: Submission) -> Any:
+def _due(submission: Submission) -> datetime:
+    assert submission.due_at is not None
     return submission.due_at
 
 
@@ -55,3 +58,18 @@ _TASKS_BY_KIND: Mapping[str, Callable[[Work, Mapping[str, Any]], None]] = {
     "bonus": lambda work, details: pay_when_due(work, details["batch"]),
     "publish": lambda work, details: publish_when_due(work, details["study"]),
 }
+
+
+@contextmanager
+def due_and_then(books: Books) -> Iterator[Work]:
+    """One transaction in which everything that is due has happened, also if the block is refused."""
+    refusal = None
+    with books.writing() as work:
+        let_time_pass(work)
+        try:
+            with work.session.begin_nested():
+                yield work
+        except Refusal as error:
+            refusal = error
+    if refusal is not None:
+        raise refusal

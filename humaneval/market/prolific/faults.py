@@ -145,7 +145,7 @@ def bring_about(app: Flask, faults: Faults) -> None:
         if happening() == "reply-lost":
             return _error(500, "Internal server error.")
         if happening() == "dropped":
-            request.environ[_DROPPED] = True
+            request.environ[_DROPPED].append(request.endpoint)
         return response
 
     app.wsgi_app = _Dropping(app.wsgi_app)  # type: ignore[method-assign]  # as Flask says to do it
@@ -173,8 +173,10 @@ class _Dropping:
         self._app = app
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        dropped: list[str] = []  # the application gets a copy of the environment, with the same list in it
+        environ[_DROPPED] = dropped
         response = PlainResponse.from_app(self._app, environ, buffered=True)
-        if _DROPPED in environ:
+        if dropped:
             response.close()
             raise ClientDisconnected
         return response(environ, start_response)

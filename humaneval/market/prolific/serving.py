@@ -93,7 +93,8 @@ class ProlificServer:
 
     def deliver(self) -> int:
         """Let time pass, and send the events that are due now. Returns how many."""
-        let_time_pass(self.books)
+        with self.books.writing() as work:
+            let_time_pass(work)
         return deliver_due(self.books, post, self.faults)
 
     def close(self) -> None:

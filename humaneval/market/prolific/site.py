@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from humaneval.market.prolific import taking_part
 from humaneval.market.prolific.api.calls import EXTENSION
 from humaneval.market.prolific.books import Books, Work, new_id
-from humaneval.market.prolific.due import let_time_pass
+from humaneval.market.prolific.due import due_and_then
 from humaneval.market.prolific.faults import happening
 from humaneval.market.prolific.refusals import Refusal
 from humaneval.market.prolific.studies import find_study
@@ -76,9 +76,8 @@ def known(view: Callable[Concatenate[Work, Participant, P], AnyResponse]) -> Cal
 
     @wraps(view)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> AnyResponse:
-        let_time_pass(_books())
         try:
-            with _books().writing() as work:
+            with due_and_then(_books()) as work:
                 participant = _who(work)
                 if participant is None:
                     target = request.full_path.rstrip("?") if request.method == "GET" else "/studies"

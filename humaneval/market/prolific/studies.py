@@ -50,10 +50,15 @@ def find_study(work: Work, study_id: str) -> Study:
     return found
 
 
+def find_project(work: Work, project_id: str) -> Project | None:
+    """The project with this id; None if there is none."""
+    return work.session.scalars(select(Project).where(Project.id == project_id)).first()
+
+
 def create(work: Work, body: Mapping[str, Any]) -> Study:
     """A draft. Raises Refusal, which names the field that is wrong."""
     check_study(body)
-    project = work.session.get(Project, body["project"]) if "project" in body else _first_project(work)
+    project = find_project(work, body["project"]) if "project" in body else _first_project(work)
     if project is None:
         raise Refusal({"project": ["Project not found."]})
     longest = body.get("maximum_allowed_time") or work.terms.longest_minutes
@@ -84,7 +89,7 @@ def change(work: Work, study: Study, wanted: Mapping[str, Any]) -> None:
         raise Refusal({"total_available_places": ["Places can only be added."]})
     study.body = body
     if "project" in wanted:
-        if work.session.get(Project, wanted["project"]) is None:
+        if find_project(work, wanted["project"]) is None:
             raise Refusal({"project": ["Project not found."]})
         study.project_id = wanted["project"]
     if body["total_available_places"] > before and study.status == S.COMPLETED:
@@ -184,4 +189,4 @@ def later(work: Work, kind: str, moment: datetime, **details: Any) -> None:
 
 
 def _first_project(work: Work) -> Project | None:
-    return work.session.scalars(select(Project).order_by(Project.made_at, Project.id)).first()
+    return work.session.scalars(select(Project).order_by(Project.number)).first()

@@ -74,7 +74,8 @@ class Project(ProlificTable):
 
     __tablename__ = "projects"
 
-    id: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
     title: Mapped[str]
     made_at: Mapped[datetime]
 

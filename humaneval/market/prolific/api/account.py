@@ -16,7 +16,7 @@ from humaneval.market.prolific.groups import find as find_group
 from humaneval.market.prolific.groups import members
 from humaneval.market.prolific.paging import by_offset
 from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.studies import find_study
+from humaneval.market.prolific.studies import find_project, find_study
 from humaneval.market.prolific.tables import Message, Participant, Project
 from humaneval.market.prolific.taking_part import Candidate, known_as
 
@@ -83,7 +83,7 @@ def get_balance(work: Work, workspace_id: str) -> Answer:
 def list_projects(work: Work, workspace_id: str) -> Answer:
     """The projects, oldest first."""
     own_workspace(work, workspace_id)
-    found = work.session.scalars(select(Project).order_by(Project.made_at, Project.id))
+    found = work.session.scalars(select(Project).order_by(Project.number))
     return by_offset([_project(work, each) for each in found], asked(), here())
 
 
@@ -104,7 +104,7 @@ def create_project(work: Work, workspace_id: str) -> Answer:
 @call
 def get_project(work: Work, project_id: str) -> Answer:
     """A project in detail."""
-    project = work.session.get(Project, project_id)
+    project = find_project(work, project_id)
     if project is None:
         raise NotFound("Project")
     return _project(work, project)

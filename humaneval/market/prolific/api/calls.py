@@ -11,7 +11,7 @@ from flask import Blueprint, Response, current_app, jsonify, request
 from werkzeug.exceptions import HTTPException
 
 from humaneval.market.prolific.books import Books, Work
-from humaneval.market.prolific.due import let_time_pass
+from humaneval.market.prolific.due import due_and_then
 from humaneval.market.prolific.refusals import Refusal, error_body, newer_error_body
 
 BASE = "/api/v1"
@@ -52,10 +52,8 @@ def call(view: Callable[Concatenate[Work, P], Answer]) -> Callable[P, Response]:
 
     @wraps(view)
     def in_transaction(*args: P.args, **kwargs: P.kwargs) -> Response:
-        let_time_pass(books())
-        with books().writing() as work:
+        with due_and_then(books()) as work:
             given = view(work, *args, **kwargs)
-            work.session.flush()
         if isinstance(given, Response):
             return given
         if isinstance(given, tuple):

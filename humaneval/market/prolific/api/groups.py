@@ -12,7 +12,8 @@ from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, 
 from humaneval.market.prolific.books import Work
 from humaneval.market.prolific.paging import by_offset
 from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.tables import Group, Project
+from humaneval.market.prolific.studies import find_project
+from humaneval.market.prolific.tables import Group
 
 blueprint = api("groups")
 
@@ -26,7 +27,7 @@ def list_groups(work: Work) -> Answer:
         raise Refusal("Give workspace_id or project_id.")
     if project is None:
         own_workspace(work, request.args["workspace_id"])
-    elif work.session.get(Project, project) is None:
+    elif find_project(work, project) is None:
         raise Refusal("Project not found.", 404)
     query = select(Group).where(Group.deleted.is_(False)).order_by(Group.made_at, Group.id)
     return by_offset([shown.group(work, each) for each in work.session.scalars(query)], asked(), here())

@@ -13,7 +13,7 @@ from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, 
 from humaneval.market.prolific.books import Work
 from humaneval.market.prolific.paging import by_page
 from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.tables import Project, Study, StudyStatus
+from humaneval.market.prolific.tables import Study, StudyStatus
 
 blueprint = api("studies")
 
@@ -42,7 +42,7 @@ def list_studies(work: Work) -> Answer:
 @call
 def list_studies_of_project(work: Work, project_id: str) -> Answer:
     """The studies of a project. A state is not heeded here, as was seen."""
-    if work.session.get(Project, project_id) is None:
+    if studies.find_project(work, project_id) is None:
         raise NotFound("Project")
     query = select(Study).where(Study.project_id == project_id).order_by(Study.number.desc())
     return _page(work, list(work.session.scalars(query)))
