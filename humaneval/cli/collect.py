@@ -127,6 +127,8 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         say(f"A worker is not on the exclusion list yet; the next collection tries again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")
+    for note in found.notes:
+        say(f"Look at: {note}")
     tell_hits(found.hits_differ, at.endpoint)
 
 

@@ -48,6 +48,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "review": "humaneval.cli.review:review",
         "approve": "humaneval.cli.approve:approve",
         "reject": "humaneval.cli.approve:reject",
+        "ask-return": "humaneval.cli.ask_return:ask_return",
         "bonus": "humaneval.cli.bonus:bonus",
         "compensate": "humaneval.cli.compensate:compensate",
         "notify": "humaneval.cli.notify:notify",

@@ -13,6 +13,7 @@ from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.as_planned import look
 from humaneval.crowd.endpoints import require_public_https
+from humaneval.crowd.prolific.advice import account_lines
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -76,6 +77,9 @@ def publish(
     """Publish STUDY as HITs, or as links to our own forms.
 
     A HIT has at most 9 assignments: from ten on, the platform takes a higher fee.
+
+    With --to prolific, STUDY becomes one study there, with a place for each form. It is made as a draft,
+    compared with the plan, and then published. For more forms it gets more places.
 
     With --to link, people come to our own form server. The link is open to anybody, or personal for each line
     of --people, or for a panel that adds its ids to the address.
@@ -149,6 +153,8 @@ def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
         lost = counted(plan.lost_rows, "row", "was", "were")
         say(f"{lost} lost to excluded annotators; --top-up hands them out again.")
     say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
+    for line in account_lines(at.platform, plan.hourly):
+        say(line)
     if plan.fees_unsplit > cost.fees:
         say(
             f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}, so each HIT has at"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -70,6 +70,8 @@ class CollectedWork:
     """Forms of HITs that the platform lost, and that this call took in."""
     hits_differ: tuple[Difference, ...] = ()
     """How HITs differ from the plan, accepted or not."""
+    notes: tuple[str, ...] = ()
+    """What a person must look at, in the platform's own matters."""
 
 
 class Accepted(NamedTuple):
@@ -101,6 +103,7 @@ def collect_work(
     look(at, hits)
     waiting: list[Arrived] = []
     asked: dict[int, datetime] = {}
+    notes: list[str] = []
     for hit in hits:
         asked_at = now()
         submissions = submitted(at.platform, hit.external_id)
@@ -118,6 +121,7 @@ def collect_work(
     for hit in hits:
         if hit.id in asked:
             free_reopened(at, hit.id, at.platform.given_up(hit.external_id))
+            notes += at.platform.notes(hit.external_id)
     with writing(at.engine) as session:
         hold_study(session, at.id)
         if accepted.differences:
@@ -129,7 +133,7 @@ def collect_work(
     not_listed = perform_exclusions(at).failed
     settle_compensations(at)
     settle_rewards(at)
-    found = _collected(at, counts, not_listed)
+    found = replace(_collected(at, counts, not_listed), notes=tuple(notes))
     try:
         gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
         refuse_gone(at, gone_there, "the others were collected")

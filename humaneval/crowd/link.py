@@ -141,6 +141,9 @@ class Link:
     def given_up(self, external_id: str) -> Collection[str]:
         return ()
 
+    def notes(self, external_id: str) -> Sequence[str]:
+        return ()
+
     def knows(self, external_id: str) -> bool:
         return True
 

@@ -253,6 +253,9 @@ class Platform(Protocol):
         """The assignments of an offer whose places are open again: returned, out of time or rejected there.
         Only of a platform that tells."""
 
+    def notes(self, external_id: str) -> Sequence[str]:
+        """What a person must look at among the submissions that were just listed, one line each."""
+
     def knows(self, external_id: str) -> bool:
         """Whether the platform has, or remembers, an offer with this id."""
 

@@ -23,14 +23,14 @@ def test_the_page_names_every_test_whose_name_bears_a_number() -> None:
         for line in path.read_text(encoding="utf-8").lower().splitlines():
             line = line.strip().removeprefix("async ")
             if not line.startswith("def test_") or not re.match(
-                r"[cgx]\d", name := line.split("def test_")[1]
+                r"[cgpx]\d", name := line.split("def test_")[1]
             ):
                 continue
             words = name.partition("(")[0].split("_")
             cases = [
                 word
                 for n, word in enumerate(words)
-                if all(re.fullmatch(r"[cgx]\d+", w) for w in words[: n + 1])
+                if all(re.fullmatch(r"[cgpx]\d+", w) for w in words[: n + 1])
             ]
             shown = f"`{' '.join(words[len(cases) :])}` ({path.relative_to(ROOT / 'tests')})"
             for case in cases:

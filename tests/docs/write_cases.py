@@ -16,9 +16,10 @@ from tests.docs.case_meanings import MEANINGS
 PAGE = ROOT / "docs" / "cases.md"
 HEAD = """# Cases
 
-Each case is a fault. Users of other tools met C and G: C is for collecting answers and paying for them, G for
-models and generators. X is for faults that trying this toolkit found. A test with such a number in its name
-shows that this toolkit does not have the fault: `test_C04_…`, for example, is a test of case C04.
+Each case is a fault. Users of other tools met C, G and P: C is for collecting answers and paying for them, G
+for models and generators, P for Prolific and panels. X is for faults that trying this toolkit found. A test
+with such a number in its name shows that this toolkit does not have the fault: `test_C04_…`, for example, is
+a test of case C04.
 
 To run all tests of a case: `python -m pytest -k C04`. To add a case, describe it in
 `tests/docs/case_meanings.py`, put its number into the names of its tests, and run `make docs`.
@@ -26,7 +27,7 @@ To run all tests of a case: `python -m pytest -k C04`. To add a case, describe i
 | case | what went wrong | what is tested here |
 | --- | --- | --- |
 """
-_NUMBERS = re.compile(r"test_((?:[CGX]\d+_)+)(\w+)", re.IGNORECASE)
+_NUMBERS = re.compile(r"test_((?:[CGPX]\d+_)+)(\w+)", re.IGNORECASE)
 
 
 class CaseTest(NamedTuple):

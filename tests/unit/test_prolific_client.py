@@ -7,12 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.draft import OUTCOMES, body, new_codes, refuse, terms_of
+from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.prolific.sessions import session_of
 from humaneval.errors import PlatformError, SettingsError, UsageError
 from tests.unit.recording import Answers, recording
@@ -277,3 +279,68 @@ def test_a_missing_project_names_those_that_there_are(client: ProlificClient, se
     with pytest.raises(SettingsError) as caught:
         print(Account(client, "").project)
     assert "P (Stories)" in caught.value.hint
+
+
+def test_P37_submissions_of_another_study_are_left_out(server: Answers) -> None:
+    listed = [{"id": "S1", "study_id": "X"}, {"id": "S2", "study_id": "OTHER"}, {"id": "S3"}]
+    server.to("GET", "/submissions/", {"results": listed})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN)
+    assert [each.id for each in platform.sessions("X")] == ["S1", "S3"]
+
+
+def test_P22_bulk_approval_names_submissions_and_nothing_else(server: Answers) -> None:
+    ids = [f"S{number}" for number in range(10)]
+    server.to("GET", "/submissions/S0/", {"id": "S0", "study_id": "X"})
+    server.to("POST", "/submissions/bulk-approve/", {"message": "on its way"})
+    waiting = [{"id": each, "status": "AWAITING REVIEW"} for each in ids]
+    done = [{"id": each, "status": "APPROVED"} for each in ids]
+    server.to("GET", "/submissions/", {"results": waiting}, {"results": done})
+    waits: list[float] = []
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=waits.append)
+    platform.start_approving(ids)
+    calls = len(server.seen)
+    for each in ids:
+        platform.approve(each)
+    assert len(server.seen) == calls  # the list has shown that all are approved
+    (sent,) = [each.body for each in server.seen if each.method == "POST"]
+    assert sent == {"submission_ids": ids}
+
+
+@pytest.mark.parametrize("fault", [None, (500, {}), (504, {})])
+def test_a_payment_without_an_answer_is_made_once_and_called_unsure(server: Answers, fault: Any) -> None:
+    server.to("GET", "/submissions/S/", {"id": "S", "bonus_payments": []})
+    server.to("POST", "/bulk-bonus-payments/B/pay/", fault, (202, {}))
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    with pytest.raises(PlatformError) as caught:
+        platform.bonus("S", "P", Decimal("1.00"), "thanks", "B")
+    assert not caught.value.nothing_done
+    assert len(server.calls("POST")) == 1
+
+
+def test_a_payment_is_called_made_only_when_it_is_shown(server: Answers) -> None:
+    none, paid = {"id": "S", "bonus_payments": [100]}, {"id": "S", "bonus_payments": [100, 100]}
+    server.to("GET", "/submissions/S/", none, none, none, paid)
+    server.to("POST", "/bulk-bonus-payments/B/pay/", (202, {}))
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    platform.bonus("S", "P", Decimal("1.00"), "thanks", "B")
+    assert len(server.calls("GET")) == 4
+
+
+def test_P24_what_leaves_for_a_rejection(server: Answers) -> None:
+    awaiting, rejected = {"id": "S", "status": "AWAITING REVIEW"}, {"id": "S", "status": "REJECTED"}
+    server.to("GET", "/submissions/S/", awaiting, rejected)
+    server.to("POST", "/submissions/S/transition/", rejected)
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    platform.reject("S", "r" * 100, "FAILED_CHECK")
+    (sent,) = [each.body for each in server.seen if each.method == "POST"]
+    assert sent == {"action": "REJECT", "message": "r" * 100, "rejection_category": "FAILED_CHECK"}
+
+
+@pytest.mark.parametrize("status", ["PROCESSING", "RETURNED", "TIMED-OUT", "ON HOLD"])
+def test_P38_what_is_not_awaiting_review_is_not_approved(server: Answers, status: str) -> None:
+    server.to("GET", "/submissions/S/", {"id": "S", "status": status})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    with pytest.raises(PlatformError) as caught:
+        platform.approve("S")
+    assert caught.value.never_done
+    assert server.calls("POST") == []

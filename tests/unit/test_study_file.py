@@ -213,6 +213,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "completion_code": "c",
             "completion_url": "https://example.org",
         },
+        "prolific": {"devices": ["desktop"], "filters": [{"filter_id": "age"}]},
         "participants": {
             "countries": ["DE"],
             "min_approved_percent": 1,

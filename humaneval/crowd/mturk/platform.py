@@ -241,6 +241,9 @@ class MTurk:
     def given_up(self, external_id: str) -> Collection[str]:
         return ()  # it does not tell
 
+    def notes(self, external_id: str) -> Sequence[str]:
+        return ()
+
     def knows(self, external_id: str) -> bool:
         # Every verb asks, some twice. A HIT that was there once shows that this is the right platform.
         if external_id not in self._known and self._hit_if_there(external_id) is not None:

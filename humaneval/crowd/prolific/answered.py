@@ -54,5 +54,5 @@ def study_of_worker(engine: Engine, endpoint: str, worker: str) -> str:
     with reading(engine) as session:
         found = session.scalar(last)
     if not found:
-        raise UsageError(f"nobody called {worker} took part in a study at {endpoint}")
+        raise UsageError("this person took part in no study there, and messages are about a study")
     return found

@@ -34,6 +34,7 @@ from humaneval.crowd.prolific.draft import body, filters_text, key_of, refuse, t
 from humaneval.crowd.prolific.sessions import (
     AWAITING,
     GIVEN_UP,
+    KNOWN,
     REJECTED,
     UNDER_WAY,
     Session,
@@ -201,6 +202,15 @@ class Prolific:
     def start_approving(self, assignments: Sequence[str]) -> None:
         if len(assignments) >= BULK:
             self._decisions.approve_together(assignments)
+
+    def notes(self, external_id: str) -> Sequence[str]:
+        found = []
+        for each in self._listed.get(external_id, ()):
+            if each.status == AWAITING and each.return_requested is not None:
+                found.append(f"{each.id} was asked to return and is still submitted: approve or reject it.")
+            elif each.status not in KNOWN:
+                found.append(f"{each.id} has the state {each.status or 'unknown'}, which is taken for none.")
+        return found
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> datetime | None:
         self._decisions.approve(assignment, feedback)  # what is rejected stays so there

@@ -16,6 +16,7 @@ GIVEN_UP = frozenset((RETURNED, TIMED_OUT))
 """The place is open again, and nothing was submitted."""
 STATES = {AWAITING: "submitted", APPROVED: "approved", "PARTIALLY APPROVED": "approved", REJECTED: "rejected"}
 """Those that say that work was submitted, as our states. An unknown one is never final."""
+KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", "SCREENED OUT"}
 
 _NAMES = {
     "id": ("id", "resource_id"),
