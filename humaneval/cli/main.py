@@ -37,6 +37,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "prolific": "humaneval.cli.prolific:prolific",
         "serve": "humaneval.cli.serve:serve",
         "publish": "humaneval.cli.publish:publish",
+        "listen": "humaneval.cli.listen:listen",
         "simulate": "humaneval.cli.simulate:simulate",
         "status": "humaneval.cli.status:status",
         "collect": "humaneval.cli.collect:collect",

@@ -24,7 +24,7 @@ from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
-from humaneval.web import hit_forms, link_forms, prolific_forms, requester, security
+from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
 from humaneval.web.prolific_check import Checker
@@ -75,6 +75,7 @@ def create_app(
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
+    app.register_blueprint(prolific_events.blueprint)
     app.register_blueprint(prolific_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
     requester.install(app, requester_token, requester_at)

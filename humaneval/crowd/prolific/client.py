@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import urllib3
@@ -64,6 +64,13 @@ class _CallError(PlatformError):
     retry_after: float | None = None
 
 
+class WithHeader(NamedTuple):
+    """What a call gave, and one header of it."""
+
+    body: Any
+    header: str
+
+
 class ProlificClient:
     """Calls of one account. `wait` sleeps between tries."""
 
@@ -102,6 +109,11 @@ class ProlificClient:
     def send(self, what: str, path: str, body: object = None, method: str = "POST") -> Any:
         """Make a call that is sent once, whatever happens."""
         return self._call(what, method, path, body)
+
+    def send_and_read_header(self, what: str, path: str, body: object, *, header: str) -> WithHeader:
+        """As `send`, with a header of the answer; empty if it has none."""
+        reply = self._reply(what, "POST", path, body)
+        return WithHeader(_read(reply.data), reply.headers.get(header, ""))
 
     def pages(
         self, what: str, path: str, query: Mapping[str, object] | None = None
@@ -177,6 +189,9 @@ class ProlificClient:
             attempt += 1
 
     def _call(self, what: str, method: str, path: str, body: object) -> Any:
+        return _read(self._reply(what, method, path, body).data)
+
+    def _reply(self, what: str, method: str, path: str, body: object) -> urllib3.BaseHTTPResponse:
         headers = {
             "Authorization": f"Token {self._token}",
             "Accept": "application/json",
@@ -201,7 +216,7 @@ class ProlificClient:
             raise self._elsewhere(what, host or "another address")
         if reply.status >= 400:
             raise self._refused(what, method, reply)
-        return _read(reply.data)
+        return reply
 
     def _refused(self, what: str, method: str, reply: urllib3.BaseHTTPResponse) -> _CallError:
         reason, status = quoted(reason_in(reply.data), 500), reply.status

@@ -75,7 +75,7 @@ def evidence_for(at: StudyAtPlatform, assignment: str) -> Evidence:
             f" {command('ask-return', at.name, assignment, '--reason', 'REASON')}",
         )
     facts = " ".join(each.reason for each in found)
-    task = "The task was to read each story and to mark the sentence that does not belong to it."
+    task = f"Each story was followed by the question: {at.settings.page.question}"
     return Evidence(found[0].category, f"We are sorry that we cannot accept this submission. {task} {facts}")
 
 

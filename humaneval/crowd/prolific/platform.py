@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -31,6 +31,7 @@ from humaneval.crowd.prolific.answered import answers_at, study_of_worker
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.decisions import LAGS, Decisions, path_of
 from humaneval.crowd.prolific.draft import body, filters_text, key_of, refuse, terms_of
+from humaneval.crowd.prolific.hooks import Hooks
 from humaneval.crowd.prolific.sessions import (
     AWAITING,
     GIVEN_UP,
@@ -49,6 +50,8 @@ OVER = frozenset((PAUSED, AWAITING, "COMPLETED"))
 """States of a study in which nobody new can begin. One that nobody knows is none of them."""
 BULK = 10
 """From so many on, approvals are asked for together."""
+APPROVED_AFTER = timedelta(days=21)
+"""Prolific then approves what nobody has decided about."""
 NO_ANSWERS = "submitted at Prolific, but our server has no answers"
 
 
@@ -67,7 +70,7 @@ class Prolific:
     ) -> None:
         self._endpoint, self._engine, self._wait, self._live = endpoint, engine, wait, live
         self._client = ProlificClient(endpoint.api_url, token, wait)
-        self.account = Account(self._client, project)
+        self.account, self.hooks = Account(self._client, project), Hooks(self._client)
         self._decisions = Decisions(self._client, self.session, self.sessions, wait)
         self._listed: dict[str, list[Session]] = {}
 
@@ -189,7 +192,7 @@ class Prolific:
                 fields=fields or {},
                 accepted_at=each.started_at,
                 submitted_at=each.completed_at,
-                auto_approval_at=None,
+                auto_approval_at=each.completed_at and each.completed_at + APPROVED_AFTER,
                 unreadable="" if fields else NO_ANSWERS,
             )
 
