@@ -7,5 +7,6 @@ door is what this module exports.
 from humaneval.simulated.annotator import Crowd, Skills
 from humaneval.simulated.links import follow_links
 from humaneval.simulated.marketplace import work_through
+from humaneval.simulated.prolific import take_part
 
-__all__ = ["Crowd", "Skills", "follow_links", "work_through"]
+__all__ = ["Crowd", "Skills", "follow_links", "take_part", "work_through"]

@@ -60,6 +60,8 @@ class Page:
     html: str
     forms: list[FoundForm]
     frames: list[str]
+    leads_to: str = ""
+    """Where a redirect to another site leads, which was not followed."""
 
     def form(self, **wanted: str) -> FoundForm | None:
         """The first form whose action ends with `action`, or that has a field named `field`."""
@@ -125,9 +127,12 @@ class Browser:
                 return parse_page(response.url, response.status, response.read().decode("utf-8"))
         except urllib.error.HTTPError as error:
             with error:
-                return parse_page(
+                page = parse_page(
                     error.url or request.full_url, error.code, error.read().decode("utf-8", "replace")
                 )
+                if location := error.headers.get("Location"):
+                    page.leads_to = urllib.parse.urljoin(page.url, location)
+                return page
         except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
             raise PlatformError(
                 f"{request.full_url.partition('?')[0]} cannot be reached: {error}",

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from humaneval.errors import PlatformError
 from humaneval.simulated.annotator import Crowd, Key
-from humaneval.simulated.browser import PATIENCE, Browser
+from humaneval.simulated.browser import PATIENCE, Browser, Page
 from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
 
 
@@ -30,22 +30,27 @@ def follow_links(
 
 def _follow(crowd: Crowd, link: str, key: Key) -> bool:
     browser = Browser(PATIENCE, program=True)
-    welcome = browser.get(link)
+    return answer(browser, browser.get(link), crowd, key) is not None
+
+
+def answer(browser: Browser, welcome: Page, crowd: Crowd, key: Key) -> Page | None:
+    """Begin at the page that a link leads to, answer and send. The page after that; None if there is nothing
+    to do. Raises PlatformError if the answers were not accepted."""
     if welcome.status == 410:  # closed
-        return False
+        return None
     expect(welcome, 200, "opening the link")
     if not welcome.forms:
-        return False
+        return None
     form_page = browser.submit(welcome, welcome.forms[0], {})
     form = form_page.form(field="form")
     if form is None:
-        return False
+        return None
     done = browser.submit(form_page, form, crowd.fill_in(form, key))
     if done.status == 303:  # a redirect to a panel's own page, which simulated annotators must not visit
-        return True
+        return done
     expect(done, 200, "sending the answers")
     if done.form(field="form") is not None:
         raise PlatformError(
             "the answers were not accepted: the form came back", "Open the form in a browser."
         )
-    return True
+    return done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from base64 import b64decode
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from humaneval.market.prolific.faults import API, BESIDE_API, KINDS, ProlificFau
 from humaneval.market.prolific.filters import passes
 from humaneval.market.prolific.paging import by_offset, by_page
 from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.study_fields import check_study, least_maximum
+from humaneval.market.prolific.study_fields import FIELDS, check_study, least_maximum
 from tests.integration.prolific_standin.conftest import BODY, CODES
 
 MISSING = object()
@@ -82,6 +83,43 @@ def test_a_field_that_is_wrong_or_missing_is_named(field: str, value: object) ->
     assert isinstance(refused.value.detail, dict)
     (named,) = refused.value.detail
     assert named in (field, "external_study_url")
+
+
+JUNK = (
+    None,
+    True,
+    -1,
+    1.5,
+    10**30,
+    "",
+    " ",
+    "\0",
+    "4",
+    [],
+    [None],
+    ["x"],
+    [{}],
+    [[]],
+    {},
+    {"a": 1},
+    "https://[",
+)
+
+
+def test_whatever_is_in_a_field_is_taken_or_refused_and_never_breaks() -> None:
+    for field in (*FIELDS, "filters", "filter_set_id", "completion_codes", "anything"):
+        for junk in JUNK:
+            with suppress(Refusal):
+                check_study({**BODY, field: junk})
+    for part in ("code", "code_type", "actor", "actions"):
+        for junk in JUNK:
+            with suppress(Refusal):
+                check_study({**BODY, "completion_codes": [CODES[0], {**CODES[1], part: junk}]})
+    for part in ("filter_id", "selected_values", "selected_range", "selected_filters"):
+        for junk in JUNK:
+            for name in ("age", "and", "custom_allowlist"):
+                with suppress(Refusal):
+                    check_study({**BODY, "filters": [{"filter_id": name, part: junk}]})
 
 
 @pytest.mark.parametrize("minutes", [1, 4, 9, 10, 60])

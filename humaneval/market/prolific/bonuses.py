@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from sqlalchemy import select
 
@@ -13,6 +13,9 @@ from humaneval.market.prolific.studies import find_study, later
 from humaneval.market.prolific.submissions import find_submission
 from humaneval.market.prolific.tables import Bonus, BonusBatch, Study, Submission
 from humaneval.market.prolific.terms import Cost
+
+MOST = 10**9
+"""Minor units: a larger amount is a typing error."""
 
 
 def set_up(work: Work, study_id: object, csv_bonuses: object) -> BonusBatch:
@@ -74,8 +77,8 @@ def _minor(amount: str, line: str) -> int:
     """An amount in major units, as minor units."""
     try:
         minor = Decimal(amount) * 100
-        whole = int(minor)
-    except (InvalidOperation, ValueError, OverflowError):
+        whole = int(minor) if abs(minor) < MOST else 0
+    except (ArithmeticError, ValueError):
         raise Refusal(f"This line has no amount: {line}") from None
     if whole != minor or whole <= 0:
         raise Refusal(f"An amount has at most two decimals, and is above 0: {line}")

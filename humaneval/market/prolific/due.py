@@ -14,7 +14,7 @@ from humaneval.market.prolific.bonuses import pay_when_due
 from humaneval.market.prolific.books import Books, Work
 from humaneval.market.prolific.outcomes import set_status
 from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import publish_when_due
+from humaneval.market.prolific.studies import activate_when_due, publish_when_due
 from humaneval.market.prolific.submissions import approve, approve_when_due
 from humaneval.market.prolific.tables import Status, Submission, Task
 
@@ -54,6 +54,7 @@ def _ends(work: Work, submission: Submission) -> None:
 _SUBMISSIONS = select(Submission).order_by(Submission.due_at, Submission.number).limit(1)
 _TASKS = select(Task).order_by(Task.due_at, Task.number).limit(1)
 _TASKS_BY_KIND: Mapping[str, Callable[[Work, Mapping[str, Any]], None]] = {
+    "activate": lambda work, details: activate_when_due(work, details["study"]),
     "approve": lambda work, details: approve_when_due(work, details["submissions"]),
     "bonus": lambda work, details: pay_when_due(work, details["batch"]),
     "publish": lambda work, details: publish_when_due(work, details["study"]),

@@ -13,7 +13,7 @@ from humaneval.market.prolific.completion_codes import screen_out_of
 from humaneval.market.prolific.hooks import note_study
 from humaneval.market.prolific.money import PAID, counts, settle
 from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.study_fields import check_change, check_study
+from humaneval.market.prolific.study_fields import allocated, check_change, check_study
 from humaneval.market.prolific.tables import Project, Status, Study, StudyStatus, Task
 from humaneval.market.prolific.tables import StudyStatus as S
 
@@ -79,14 +79,13 @@ def create(work: Work, body: Mapping[str, Any]) -> Study:
 
 def change(work: Work, study: Study, wanted: Mapping[str, Any]) -> None:
     """Change fields of a study: any of a draft, few of a published one. More places reopen a finished one."""
-    check_change(study.status in (S.UNPUBLISHED, S.SCHEDULED), study.body, wanted)
     before = study.body["total_available_places"]
+    if "access_details" in wanted and "total_available_places" not in wanted:
+        wanted = {**wanted, "total_available_places": allocated(wanted["access_details"]) or before}
     body = {**study.body, **wanted}
-    if wanted.get("access_details") and "total_available_places" not in wanted:
-        body["total_available_places"] = sum(each["total_allocation"] for each in body["access_details"])
     check_study(body)
-    if body["total_available_places"] < before and study.status not in (S.UNPUBLISHED, S.SCHEDULED):
-        raise Refusal({"total_available_places": ["Places can only be added."]})
+    if study.status not in (S.UNPUBLISHED, S.SCHEDULED):
+        check_change(study.body, wanted)
     study.body = body
     if "project" in wanted:
         if find_project(work, wanted["project"]) is None:
@@ -130,9 +129,11 @@ def transition(work: Work, study: Study, action: object, publish_at: datetime | 
     study.stopped = action == "STOP"
     set_status(work, study, status)
     if action == "PUBLISH":
-        # Nothing says how long PUBLISHING lasts. A fault of that name makes it last.
-        set_status(work, study, S.ACTIVE)
         study.published_at = work.now
+        if work.terms.publishing:
+            later(work, "activate", work.now + work.terms.publishing, study=study.id)
+        else:
+            set_status(work, study, S.ACTIVE)
     refresh(work, study)
     settle(work, study)
 
@@ -147,6 +148,13 @@ def publish_when_due(work: Work, study_id: str) -> None:
                 transition(work, study, "PUBLISH", None)
         except Refusal:
             work.session.refresh(study)
+
+
+def activate_when_due(work: Work, study_id: str) -> None:
+    """End the state between draft and live."""
+    study = find_study(work, study_id)
+    if study.status == S.PUBLISHING:
+        set_status(work, study, S.ACTIVE)
 
 
 def places_taken(work: Work, study: Study) -> int:

@@ -57,6 +57,7 @@ LABELS = [
     "ai_data_creation_images",
     "ai_other",
 ]
+MOST_NUMBER = 10**9
 TAGS = ["b", "i", "em", "strong", "s", "u", "h1", "h2", "ol", "ul", "li", "p"]
 
 Check = Callable[[Any], bool]
@@ -70,8 +71,9 @@ def _optional_text(value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def _number(value: Any) -> bool:
-    return type(value) is int and value > 0  # True is no number
+def is_number(value: Any) -> bool:
+    """Whether it is a whole number above 0, and no typing error."""
+    return type(value) is int and 0 < value <= MOST_NUMBER  # True is no number
 
 
 def _some_of(*allowed: str, most: int | None = None) -> Check:
@@ -111,7 +113,7 @@ def _allocations(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(each, dict)
         and _address(each.get("external_url"))
-        and _number(each.get("total_allocation"))
+        and is_number(each.get("total_allocation"))
         for each in value
     )
 
@@ -122,10 +124,10 @@ FIELDS: Mapping[str, Check] = {
     "description": _text,
     "external_study_url": lambda value: value is None or _address(value),
     "prolific_id_option": lambda value: value in ("url_parameters", "question", "not_required"),
-    "total_available_places": _number,
-    "estimated_completion_time": _number,
-    "maximum_allowed_time": lambda value: value is None or _number(value),
-    "reward": _number,
+    "total_available_places": is_number,
+    "estimated_completion_time": is_number,
+    "maximum_allowed_time": lambda value: value is None or is_number(value),
+    "reward": is_number,
     "device_compatibility": _some_of("desktop", "tablet", "mobile"),
     "peripheral_requirements": _some_of("audio", "camera", "download", "microphone"),
     "submissions_config": _limits,
@@ -155,14 +157,19 @@ def check_study(body: Mapping[str, Any]) -> None:
     _check_description(body["description"])
     if body.get("filters") and body.get("filter_set_id"):
         raise Refusal({"filters": ["Give filters or filter_set_id, not both."]})
-    check_filters(body.get("filters", []))
+    check_filters(body.get("filters") or [])
     check_codes(body)
 
 
-def check_change(status_is_draft: bool, before: Mapping[str, Any], change: Mapping[str, Any]) -> None:
-    """Raises Refusal if `change` is not possible for a study that has been published."""
-    if status_is_draft:
-        return
+def allocated(shares: object) -> int:
+    """How many places the addresses of a study have in all; 0 for what is no list of addresses."""
+    if not isinstance(shares, list) or not _allocations(shares):
+        return 0
+    return sum(each["total_allocation"] for each in shares)
+
+
+def check_change(before: Mapping[str, Any], change: Mapping[str, Any]) -> None:
+    """Raises Refusal if `change`, each field of which is valid, is not possible after publishing."""
     refused = [name for name in change if name not in AFTER_PUBLISHING and change[name] != before.get(name)]
     if refused:
         raise Refusal({name: ["This field cannot be changed after publishing."] for name in refused})
@@ -198,7 +205,7 @@ def _check_addresses(body: Mapping[str, Any]) -> None:
     url, shares = body.get("external_study_url"), body.get("access_details")
     if bool(url) == bool(shares):
         raise Refusal({"external_study_url": ["Give one of external_study_url and access_details."]})
-    if shares and sum(each["total_allocation"] for each in shares) != body["total_available_places"]:
+    if shares and allocated(shares) != body["total_available_places"]:
         raise Refusal({"access_details": ["The allocations must sum to total_available_places."]})
 
 

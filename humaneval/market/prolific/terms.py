@@ -39,6 +39,8 @@ class Terms:
     advised_per_hour: int = 900
     reserved: timedelta = timedelta(minutes=10)
     auto_approve: timedelta = timedelta(days=21)
+    publishing: timedelta = timedelta()
+    """How long a study is PUBLISHING before it is ACTIVE."""
     delay: timedelta = timedelta(seconds=1)
     """After this, what happens asynchronously is there to be read."""
     longest_minutes: int = 1439

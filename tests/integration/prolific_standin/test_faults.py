@@ -13,6 +13,7 @@ from humaneval.market.faults.admin import PATH, TOKEN, TOKEN_HEADER
 from humaneval.market.faults.plan import read_line
 from humaneval.market.prolific import ProlificFault, open_prolific
 from humaneval.market.prolific.books import Books
+from humaneval.market.prolific.money import pots
 from tests.integration.prolific_standin.conftest import BODY, Place
 
 
@@ -118,3 +119,44 @@ def test_a_file_of_another_kind_or_version_is_refused(tmp_path: Path, place: Pla
     engine.dispose()
     with pytest.raises(StoreError, match="not the stand-in's"):
         open_prolific(tmp_path / "prolific.db")
+
+
+NAMES = (
+    *("action", "publish_at", "message", "rejection_category", "completion_code", "completion_code_data"),
+    *("request_return_reasons", "submission_ids", "participant_ids", "study_id", "csv_bonuses", "reward"),
+    *("total_available_places", "title", "email", "recipient_id", "ids", "body", "participant_group_id"),
+    *("workspace_id", "filters", "name", "description", "event_type", "target_url", "secret", "is_enabled"),
+    *("access_details", "completion_codes", "project", "submissions_config"),
+)
+
+
+@pytest.mark.parametrize("junk", [None, -1, 10**30, "x", "\0", [], [None], [{}], {"a": []}])
+def test_whatever_is_sent_is_answered_and_no_call_breaks(place: Place, junk: object) -> None:
+    study = place.live()
+    submission = place.person("ada").do(study)
+    workspace = place.workspace()
+    group = place.call("POST", "/participant-groups/", {"workspace_id": workspace, "name": "a"}).body["id"]
+    place.call("POST", "/hooks/secrets/", {"workspace_id": workspace})
+    known = {"study_id": study, "submission_id": submission, "workspace_id": workspace, "group_id": group}
+    known |= {"project_id": "p", "batch_id": "b", "subscription_id": "s"}
+    bodies = [dict.fromkeys(NAMES, junk)]
+    bodies.append({**bodies[0], "workspace_id": workspace, "study_id": study, "name": "a", "body": "b"})
+    bodies += [{"action": action, "completion_code": junk} for action in ("COMPLETE", "APPROVE", "REJECT")]
+    for rule in place.app.url_map.iter_rules():
+        methods = (rule.methods or set()) & {"GET", "POST", "PATCH"}
+        if not rule.rule.startswith("/api/v1/") or rule.endpoint.endswith("transition_study"):
+            continue
+        path = rule.rule.removeprefix("/api/v1")
+        for name, value in known.items():
+            path = path.replace(f"<{name}>", value)
+        for method in methods:
+            for body in bodies:
+                reply = place.call(method, path, body, page=junk, offset=junk, ordering=junk, status=junk)
+                assert reply.status < 500, (method, path, body, reply.body)
+    assert sum(pots_of(place)) == place.books.terms.opening
+
+
+def pots_of(place: Place) -> tuple[int, ...]:
+    """Where the money is."""
+    with place.books.writing() as work:
+        return pots(work)

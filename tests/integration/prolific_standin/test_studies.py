@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from humaneval.market.prolific import Terms
 from humaneval.market.prolific.studies import ACTIONS, MOVES
 from humaneval.market.prolific.tables import StudyStatus
 from tests.integration.prolific_standin.conftest import BODY, CODE, CODES, Place
@@ -103,6 +106,24 @@ def test_a_scheduled_study_is_published_at_its_moment(place: Place) -> None:
     assert place.get(f"/studies/{study}/")["published_at"] == "2026-11-02T10:00:00.000000Z"
 
 
+class TestWhilePublishing:
+    """Between draft and live."""
+
+    @pytest.fixture
+    def terms(self) -> Terms:
+        return Terms(publishing=timedelta(minutes=2))
+
+    def test_a_study_takes_nobody_and_no_action_until_it_is_live(self, place: Place) -> None:
+        study, before = place.draft(), place.money()
+        assert place.act(study, "PUBLISH").body["status"] == "PUBLISHING"
+        assert place.money() < before
+        for action in ACTIONS:
+            assert place.act(study, action, publish_at="2026-11-04T09:00:00Z").status == 400
+        assert place.person("ada").browser.post(f"/studies/{study}/reserve").status_code == 409
+        place.clock.pass_time(minutes=3)
+        assert place.state(study) == "ACTIVE"
+
+
 def test_publishing_locks_the_money_and_stopping_releases_it(place: Place) -> None:
     before, study = place.money(), place.draft()
     assert place.money() == before
@@ -137,17 +158,19 @@ def test_publishing_without_the_money_is_refused_and_changes_nothing(place: Plac
         ({"reward": 200}, 400),
         ({"filters": [{"filter_id": "custom_allowlist", "selected_values": []}]}, 400),
         ({"completion_codes": CODES[:2]}, 400),
+        ({"total_available_places": "4"}, 400),
+        ({"access_details": 7}, 400),
     ],
 )
 def test_after_publishing_only_some_fields_can_change(
     place: Place, change: dict[str, Any], status: int
 ) -> None:
     draft, live = place.draft(), place.live()
-    assert place.call("PATCH", f"/studies/{draft}/", change).status == 200
+    (name,) = change
+    assert (place.call("PATCH", f"/studies/{draft}/", change).status == 200) == (change[name] not in ("4", 7))
     reply = place.call("PATCH", f"/studies/{live}/", change)
     assert reply.status == status
-    (name,) = change
-    assert (place.get(f"/studies/{live}/")[name] == change[name]) == (status == 200)
+    assert (place.get(f"/studies/{live}/").get(name) == change[name]) == (status == 200)
 
 
 def test_more_places_reopen_a_finished_study(place: Place) -> None:
@@ -258,3 +281,12 @@ def test_P37_the_studies_of_a_project_ignore_the_state(place: Place) -> None:
     project = place.get(f"/studies/{draft}/")["project"]
     found = place.get(f"/projects/{project}/studies/", state="ACTIVE")["results"]
     assert {each["id"] for each in found} == {draft, live}
+
+
+def test_of_eight_people_at_once_one_gets_the_last_place(place: Place) -> None:
+    study = place.live(total_available_places=1)
+    people = [place.person(f"p{number}") for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda each: each.browser.post(f"/studies/{study}/reserve"), people))
+    assert sorted(each.status_code for each in replies) == [303] + [409] * 7
+    assert place.get(f"/studies/{study}/")["places_taken"] == 1

@@ -289,7 +289,20 @@ def test_a_bonus_is_set_up_in_major_units_paid_later_and_twice_if_it_is_sent_twi
     assert place.get(f"/studies/{study}/cost/")["bonuses"]["rewards"]["amount"] == 340
 
 
-@pytest.mark.parametrize("line", ["{s},0", "{s},-1", "{s},0.001", "{s},x", "{s}", "{s},NaN", "nobody,1.00"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{s},0",
+        "{s},-1",
+        "{s},0.001",
+        "{s},x",
+        "{s}",
+        "{s},NaN",
+        "{s},1e999999",
+        "{s},Infinity",
+        "nobody,1.00",
+    ],
+)
 def test_a_bonus_line_that_is_wrong_is_named(place: Place, line: str) -> None:
     study = place.live()
     line = line.format(s=place.person("ada").do(study))

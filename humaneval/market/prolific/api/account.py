@@ -209,7 +209,7 @@ def _send(work: Work, ids: Any, given: dict[str, Any], *, study: bool = True) ->
     text = given.get("body")
     if not isinstance(text, str) or not text.strip():
         raise Refusal({"body": ["This field is required."]})
-    if not isinstance(ids, list) or not ids:
+    if not isinstance(ids, list) or not ids or not all(isinstance(each, str) for each in ids):
         raise Refusal("There is nobody to send it to.")
     study_id = find_study(work, str(given.get("study_id"))).id if study else None
     known = select(func.count()).where(Participant.id.in_(ids))

@@ -13,6 +13,7 @@ from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, 
 from humaneval.market.prolific.books import Work
 from humaneval.market.prolific.paging import by_page
 from humaneval.market.prolific.refusals import NotFound, Refusal
+from humaneval.market.prolific.study_fields import is_number
 from humaneval.market.prolific.tables import Study, StudyStatus
 
 blueprint = api("studies")
@@ -103,7 +104,7 @@ def calculate_cost(work: Work) -> Answer:
     """What a study would cost."""
     given = body()
     numbers = given.get("reward"), given.get("total_available_places")
-    if not all(type(each) is int and each > 0 for each in numbers):
+    if not all(is_number(each) for each in numbers):
         raise Refusal("reward and total_available_places must be whole numbers above 0.")
     return {"total_cost": work.terms.cost(given["reward"]).times(given["total_available_places"]).total}
 
