@@ -105,8 +105,10 @@ class _Bonus(NamedTuple):
     reason: str
     alike: int
     """How many other bonuses look the same at the platform."""
+    prepared: str
+    """The id of the payment that an earlier try had set up."""
     unsure: bool
-    """An earlier try may have got through."""
+    """That payment may have been made."""
     most: Decimal
     """What this may cost with fees: the sum that somebody agreed to."""
 
@@ -168,7 +170,8 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         payment.amount,
         payment.reason,
         _alike(session, at, work, payment),
-        row.state == "pending" and row.attempts > 0,
+        row.request.get(PREPARED, ""),
+        row.state == "pending" and PREPARED in row.request,
         payment.amount + payment.fee,
     )
 
@@ -184,7 +187,7 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
             ]
             if len(paid) > bonus.alike:
                 return
-            if bonus.unsure and at.platform.endpoint.plain_bonuses:
+            if bonus.unsure:
                 raise _unconfirmed(at, bonus)
         token = _prepared(at, bonus) or bonus.intent.token
         at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
@@ -213,7 +216,10 @@ def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
             nothing_done=True,
         )
     with writing(at.engine) as session:
+        hold_study(session, at.id)
         row = session.get_one(OutboxRow, bonus.intent.id)
+        if row.request.get(PREPARED, "") != bonus.prepared:  # only one of two programs goes on to pay
+            raise PlatformError("another program is paying this bonus", "Try again in a moment.")
         row.request = {**row.request, PREPARED: prepared.id, TOTAL: str(prepared.total)}
     return prepared.id
 

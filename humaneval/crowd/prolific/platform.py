@@ -90,7 +90,10 @@ class Prolific:
         wanted = body(offer, self.account.project)
         there = self._studies().get(offer.key)
         if there is None:
-            there = self._client.send("make a study", "/studies/", wanted)
+            made = self._client.send("make a study", "/studies/", wanted)
+            # Another program may have made one at the same moment: then both go on with the first.
+            there = self._studies().get(offer.key, made)
+            there = made if there["id"] == made["id"] else there
         elif status_of(there.get("status")) == DRAFT:
             there = self._client.set("correct a draft", "PATCH", _study(there["id"]), wanted)
         if status_of(there.get("status")) == DRAFT:
@@ -107,11 +110,11 @@ class Prolific:
         }
 
     def _studies(self) -> dict[str, dict[str, Any]]:
-        """Our studies in the project, by our key. A published one comes before a draft of the same key."""
+        """Our studies in the project, by our key. Of several a published one counts, or else the oldest."""
         found: dict[str, dict[str, Any]] = {}
         for each in self._client.pages("list studies", f"/projects/{self.account.project}/studies/"):
             key = key_of(each)
-            if key and (key not in found or status_of(found[key].get("status")) == DRAFT):
+            if key and (key not in found or _rank(each) < _rank(found[key])):
                 found[key] = each
         return found
 
@@ -368,6 +371,11 @@ class Prolific:
 
 def _study(study: object) -> str:
     return f"/studies/{quote(str(study), safe='')}/"
+
+
+def _rank(study: Mapping[str, Any]) -> tuple[bool, str, str]:
+    is_draft = status_of(study.get("status")) == DRAFT
+    return is_draft, str(study.get("date_created") or ""), str(study["id"])
 
 
 def _published(there: Mapping[str, Any]) -> Published:
