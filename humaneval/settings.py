@@ -31,13 +31,16 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "market_keys": ("HUMANEVAL_MARKET_KEYS",),
     "secret_key": ("HUMANEVAL_SECRET_KEY",),
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
+    "prolific_url": ("PROLIFIC_URL",),
+    "prolific_project": ("PROLIFIC_PROJECT",),
+    "prolific_token": ("PROLIFIC_TOKEN",),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
     "open_forms_per_address": ("HUMANEVAL_OPEN_FORMS_PER_ADDRESS",),
     "panel_secret": ("HUMANEVAL_PANEL_SECRET",),
 }
 """Setting → environment variables that set it. The first that is set wins."""
 
-SECRETS = frozenset({"market_keys", "panel_secret", "secret_key"})
+SECRETS = frozenset({"market_keys", "panel_secret", "prolific_token", "secret_key"})
 """Settings that are read only from the environment and never printed."""
 
 DEFAULT, KEPT = "default", "database, as `up` served it"
@@ -79,6 +82,13 @@ class Settings(BaseModel):
         "", description="Key that signs the forms; empty means a random key, stored in the database."
     )
     aws_profile: str = Field("", description="The AWS profile for `--to sandbox` and `--to production`.")
+    prolific_url: str = Field(
+        "https://api.prolific.com", description="The address of the API that `--to prolific` calls."
+    )
+    prolific_project: str = Field("", description="The id of the Prolific project for new studies.")
+    prolific_token: str = Field(
+        "", description="The token of a researcher's Prolific account; it has all of the account's rights."
+    )
     trusted_proxies: int = Field(
         0, ge=0, le=5, description="Number of trusted reverse proxies in front of `humaneval serve`."
     )
@@ -108,7 +118,7 @@ class Settings(BaseModel):
             raise ValueError("must be the name of an SQLite file or a postgresql:// URL")
         return url
 
-    @field_validator("public_url", "market_url", "market_site")
+    @field_validator("public_url", "market_url", "market_site", "prolific_url")
     @classmethod
     def _web_address(cls, value: str, info: ValidationInfo) -> str:
         if not value and info.field_name == "market_site":
@@ -123,6 +133,14 @@ class Settings(BaseModel):
     def _pairs(cls, value: str) -> str:
         if not all(":" in pair for pair in value.split()):
             raise ValueError("must be ID:SECRET pairs, separated by spaces")
+        return value
+
+    @field_validator("prolific_token", "prolific_project")
+    @classmethod
+    def _one_word(cls, value: str) -> str:
+        value = value.strip()
+        if not re.fullmatch(r"[!-~]*", value):
+            raise ValueError("must be one word of printable characters")
         return value
 
     @field_validator("secret_key")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import click
@@ -10,7 +11,10 @@ from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, s
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.approve import approve_work, reject_work, would_approve, would_reject
 from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.prolific.decisions import CATEGORIES
+from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import UsageError
 from humaneval.progress import progress
 from humaneval.text import command
 
@@ -97,11 +101,22 @@ def _tell(options: RunOptions, document: dict[str, object], sentence: str) -> No
 @click.command()
 @click.argument("study")
 @click.argument("assignments", nargs=-1, required=True)
-@click.option("--reason", required=True, help="The reason, which the worker reads. At most 1,024 characters.")
+@click.option("--reason", help="The reason, which the worker reads. At most 1,024 characters.")
+@click.option(
+    "--category",
+    type=click.Choice(CATEGORIES),
+    help="With --to prolific: Prolific's category. Its reasons have 100 characters or more.",
+)
 @to_option
 @acting
 def reject(
-    app: App, options: RunOptions, study: str, assignments: tuple[str, ...], reason: str, endpoint: str
+    app: App,
+    options: RunOptions,
+    study: str,
+    assignments: tuple[str, ...],
+    reason: str | None,
+    category: str | None,
+    endpoint: str,
 ) -> None:
     """Reject ASSIGNMENTS of STUDY, with a reason.
 
@@ -110,9 +125,14 @@ def reject(
     Do not reject work for a missed control passage: pay the worker, and the study's own rule leaves the
     answers out of the scores. For 30 days `approve --undo-rejection` takes a rejection back. Rejected work is
     left out of scores; `score --all` counts it.
+
+    On Prolific a rejection is final. Without --reason, the reason is made there from what the person did, and
+    shown before it is sent. The place of rejected work opens again by itself.
     """
     at, chosen = app.study_at(endpoint, study), list(dict.fromkeys(assignments))
-    reason = plain_words("reason", reason)
+    if reason is None:
+        reason, category = _made_reason(at, chosen, category, options)
+    reason, category = plain_words("reason", reason), category or ""
     if options.dry_run:
         planned = would_reject(at, chosen)
         _tell(
@@ -121,10 +141,34 @@ def reject(
             f"Would reject {len(planned.assignments)} at {at.endpoint}. Nothing was done.",
         )
         return
-    rejected = reject_work(at, assignments=chosen, reason=reason)
+    rejected = reject_work(at, assignments=chosen, reason=reason, category=category)
+    undo = command("approve", at.name, "ASSIGNMENT", "--to", at.endpoint, "--undo-rejection")
+    back = "" if endpoint == "prolific" else f" To take one back within 30 days: {undo}"
     _tell(
         options,
         {"study": at.name, "endpoint": at.endpoint, "rejected_now": rejected},
-        f"{rejected} rejected at {at.endpoint} now. To take one back within 30 days:"
-        f" {command('approve', at.name, 'ASSIGNMENT', '--to', at.endpoint, '--undo-rejection')}",
+        f"{rejected} rejected at {at.endpoint} now.{back}",
     )
+
+
+def _made_reason(
+    at: StudyAtPlatform, chosen: Sequence[str], category: str | None, options: RunOptions
+) -> tuple[str, str]:
+    """A reason and a category from what one person did, once somebody at the terminal agrees to it."""
+    if at.endpoint != "prolific":
+        raise UsageError("a rejection needs a reason", "Give it with --reason.")
+    if len(chosen) > 1:
+        raise UsageError("a reason is about one person", "Reject them one by one, or give --reason.")
+    made = evidence_for(at, chosen[0])
+    category = category or made.category
+    say(f"{category}: {made.reason}", err=True)
+    if options.dry_run:
+        return made.reason, category
+    again = command(
+        "reject", at.name, chosen[0], "--to", at.endpoint, "--category", category, "--reason", "TEXT"
+    )
+    if not sys.stdin.isatty():
+        raise UsageError("nobody has agreed to this reason, and there is no terminal to ask on", again)
+    if not click.confirm("The person reads this, and a rejection is final. Send it?", err=True):
+        raise UsageError("nothing was rejected", f"With a reason of your own: {again}")
+    return made.reason, category

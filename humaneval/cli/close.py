@@ -39,7 +39,7 @@ def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str)
         people = counted(done.in_hand, "person", "is", "are", plural="people")
         say(f"Would delete {hits} at {endpoint}; {people} still at work. Nothing was done.")
     else:
-        say(f"{hits} deleted at {endpoint}.")
+        say(f"{hits} {'stopped' if endpoint == 'prolific' else 'deleted'} at {endpoint}.")
     if done.gone:
         say(f"{counted(done.gone, 'HIT', 'was', 'were')} gone there before: there was nothing to delete.")
     if done.unpaid:

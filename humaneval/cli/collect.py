@@ -149,6 +149,8 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
     _tell_panel(at, found)
     for difference in found.differences:
         say(f"Differs: {difference}")
+    for note in found.notes:
+        say(f"Look at: {note}")
     tell_hits(found.hits_differ, at.endpoint)
 
 

@@ -14,6 +14,7 @@ from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.as_planned import look
 from humaneval.crowd.endpoints import require_public_https
+from humaneval.crowd.prolific.advice import account_lines
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -81,6 +82,9 @@ def publish(
     With --to csv, two files are written for a site that makes batches from them, as Mechanical Turk's
     requester pages did: the layout of the page, and a table with one line for each form.
 
+    With --to prolific, STUDY becomes one study there, with a place for each form. It is made as a draft,
+    compared with the plan, and then published. For more forms it gets more places.
+
     With --to link, people come to our own form server. The link is open to anybody, or personal for each line
     of --people, or for a panel that adds its ids to the address.
     """
@@ -111,7 +115,7 @@ def publish(
         if options.as_json:
             emit(_plan_document(at, plan))
         return
-    if plan.hits:
+    if plan.keys:
         confirm_spending(at.platform.endpoint, plan.cost.total, options)
     with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
@@ -144,8 +148,10 @@ def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) 
 
 def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
     cost = plan.cost
-    new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments, 'assignment')}"
+    new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments - plan.more_places, 'assignment')}"
     say(f"{at.endpoint}: {new} to put up, {plan.already_up:,} up already.")
+    if plan.more_places:
+        say(f"{counted(plan.more_places, 'place')} more for what is up.")
     if plan.gone:
         accept = command("collect", at.name, "--to", at.endpoint, "--accept-lost")
         say(
@@ -156,6 +162,8 @@ def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
         lost = counted(plan.lost_rows, "row", "was", "were")
         say(f"{lost} lost to excluded annotators; --top-up hands them out again.")
     say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
+    for line in account_lines(at.platform, plan.hourly):
+        say(line)
     if plan.fees_unsplit > cost.fees:
         say(
             f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}, so each HIT has at"
@@ -175,6 +183,7 @@ def _plan_document(at: StudyAtPlatform, plan: PublishPlan) -> dict[str, object]:
         "already_up": plan.already_up,
         "gone": plan.gone,
         "lost_rows": plan.lost_rows,
+        "more_places": plan.more_places,
         "cost": str(plan.cost.total),
         "rewards": str(plan.cost.rewards),
         "fees": str(plan.cost.fees),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from humaneval.errors import UsageError
+from humaneval.errors import SettingsError, UsageError
 from humaneval.settings import Loaded, Settings, load_settings
 from humaneval.text import printable
 
@@ -57,6 +57,8 @@ class App:
 
     def __init__(self, flags: dict[str, object]) -> None:
         self._flags = flags
+        self.live = False
+        """Whether --live was given: some platforms ask again before money leaves."""
 
     @cached_property
     def loaded(self) -> Loaded:
@@ -127,6 +129,7 @@ class App:
         from humaneval.crowd.link import Link
         from humaneval.crowd.mturk.platform import MTurk
         from humaneval.crowd.mturk_csv import MTurkCsv
+        from humaneval.crowd.prolific.platform import Prolific
         from humaneval.crowd.study_at import StudyAtPlatform
 
         settings, where = self.settings, endpoints.endpoint(endpoint, self.settings)
@@ -135,6 +138,17 @@ class App:
             return StudyAtPlatform(study, Link(where, study.engine, pay=pay, panel_secret=secret))
         if endpoint == "csv":
             return StudyAtPlatform(study, MTurkCsv(where, study.engine, pay=study.settings.link.pay))
+        if endpoint == "prolific":
+            token, project = settings.prolific_token, settings.prolific_project
+            if not token:
+                raise SettingsError(
+                    "prolific_token is not set",
+                    "Set PROLIFIC_TOKEN to a token of the researcher's account (Settings, API tokens).",
+                )
+            live = self.live
+            return StudyAtPlatform(
+                study, Prolific(where, study.engine, token=token, project=project, live=live)
+            )
         return StudyAtPlatform(study, MTurk(where, profile=settings.aws_profile, keys=settings.market_keys))
 
 
@@ -188,12 +202,13 @@ def acting(function: F) -> F:
     @wraps(function)
     def call(app: App, /, **values: Any) -> Any:
         told = {name: values.pop(name) for name in ("live", "spend", "dry_run", "as_json") if name in values}
+        app.live = told.get("live", False)
         return function(app, RunOptions(**told), **values)
 
     return dry_run(json_option(with_app(call)))  # type: ignore[return-value]  # as in with_app
 
 
-ENDPOINTS = click.Choice(["local", "sandbox", "production", "link", "csv"])
+ENDPOINTS = click.Choice(["local", "sandbox", "production", "link", "prolific", "csv"])
 
 
 def to_option(function: F) -> F:

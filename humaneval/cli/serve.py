@@ -8,6 +8,7 @@ from humaneval.cli.run import App, say, with_app
 from humaneval.web.app import create_app, run
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
+from humaneval.web.prolific_check import Checker
 from humaneval.web.requester import requester_address, token_of
 
 
@@ -34,6 +35,7 @@ def serve(app: App, host: str | None, port: int | None, with_pages: bool) -> Non
         host=host,
         requester_token=token,
         requester_at=app.study_at,
+        checker=Checker(app.study_at),
     )
 
     def announce(port: int) -> None:

@@ -74,7 +74,8 @@ def record_up(
     platform's answer."""
     published, moment = made.published, now()
     begun = published.terms.made_at or moment
-    until = begun + timedelta(seconds=at.settings.hit.lifetime_seconds)
+    lifetime = timedelta(seconds=at.settings.hit.lifetime_seconds)
+    until = begun + lifetime if at.platform.endpoint.runs_out else None
     found = compare(planned, until, published.terms, moment)
     session.add_all(difference_rows(at, made.hit_id, found))
     there = {"of": made.key, "there": published.external_id, "until": until}

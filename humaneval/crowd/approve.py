@@ -28,6 +28,7 @@ from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.reopened import free_if_reopened
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_gone_hits, refuse_unaccepted
@@ -91,6 +92,8 @@ def approve_work(
             record,
         )
 
+    if not (feedback or undo_rejection):
+        at.platform.start_approving([one.external_id for one in work])
     approved = _each(at, "approved", work, pay, advance)
     settle_rewards(at)  # some may have been approved before, at another reward
     return approved
@@ -117,9 +120,11 @@ def _look_before_paying(
     return [one.external_id for one in work]
 
 
-def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: str) -> int:
+def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: str, category: str = "") -> int:
     """Reject the assignments named, with a reason that their workers read. Returns how many this call
     rejected.
+
+    `category` is for platforms that need one of theirs.
 
     Nothing is rejected automatically: no rule, no timer, no page does it. Raises PlatformError for approved
     work.
@@ -133,7 +138,11 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
     look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
     refuse_gone_hits(at, "Nothing was rejected.", ids)
     work = _all_intended(
-        at, REJECT, named, lambda session, some: _to_reject(session, at, some), {"reason": reason}
+        at,
+        REJECT,
+        named,
+        lambda session, some: _to_reject(session, at, some),
+        {"reason": reason, "category": category},
     )
 
     def refuse(one: _Work) -> None:
@@ -141,9 +150,10 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
             assignment = session.get_one(AssignmentRow, one.assignment_id)
             assignment.state, assignment.reviewed_at = "rejected", now()
             rejection_done(session, assignment)
+            free_if_reopened(session, at, assignment)
             return {"assignment": one.external_id}
 
-        perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason), record)
+        perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason, category), record)
 
     return _each(at, "rejected", work, refuse)
 

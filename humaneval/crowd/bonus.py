@@ -20,13 +20,15 @@ from humaneval.crowd.platform import Cost
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
-from humaneval.errors import UsageError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 
 MAX_PURPOSE = 100
+PREPARED, TOTAL = "prepared", "total"
+"""Where the id and the sum of a payment that was set up stand in the request."""
 
 
 class BonusPaid(NamedTuple):
@@ -103,6 +105,12 @@ class _Bonus(NamedTuple):
     reason: str
     alike: int
     """How many other bonuses look the same at the platform."""
+    prepared: str
+    """The id of the payment that an earlier try had set up."""
+    unsure: bool
+    """That payment may have been made."""
+    most: Decimal
+    """What this may cost with fees: the sum that somebody agreed to."""
 
 
 def _payment(
@@ -161,7 +169,10 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         external_worker_id(session, work.worker_id),
         payment.amount,
         payment.reason,
-        _alike(session, work, payment),
+        _alike(session, at, work, payment),
+        row.request.get(PREPARED, ""),
+        row.state == "pending" and PREPARED in row.request,
+        payment.amount + payment.fee,
     )
 
 
@@ -172,18 +183,54 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
             paid = [
                 there
                 for there in at.platform.bonuses(bonus.assignment)
-                if (there.amount, there.reason) == (bonus.amount, bonus.reason)
+                if there.amount == bonus.amount and there.reason in (None, bonus.reason)
             ]
             if len(paid) > bonus.alike:
                 return
-        at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, bonus.intent.token)
+            if bonus.unsure:
+                raise _unconfirmed(at, bonus)
+        token = _prepared(at, bonus) or bonus.intent.token
+        at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
 
     def record(session: Session, _: None) -> dict[str, str]:
         paid = session.get_one(PaymentRow, bonus.payment_id)
         paid.state, paid.paid_at = "paid", now()
+        total = session.get_one(OutboxRow, bonus.intent.id).request.get(TOTAL)
+        if total is not None:
+            paid.fee = Decimal(total) - paid.amount
         return {"amount": str(bonus.amount)}
 
     perform(at.engine, bonus.intent, pay, record)
+
+
+def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
+    """The id of the payment that is set up, stored before anything is paid; empty if the platform pays in one
+    step. Raises PlatformError if it would cost more than was agreed."""
+    prepared = at.platform.prepare_bonus(bonus.assignment, bonus.amount)
+    if prepared is None:
+        return ""
+    if prepared.total > bonus.most:
+        raise PlatformError(
+            f"{at.endpoint} asks for ${prepared.total} in all, and ${bonus.most} was agreed",
+            "Nothing was paid.",
+            nothing_done=True,
+        )
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        row = session.get_one(OutboxRow, bonus.intent.id)
+        if row.request.get(PREPARED, "") != bonus.prepared:  # only one of two programs goes on to pay
+            raise PlatformError("another program is paying this bonus", "Try again in a moment.")
+        row.request = {**row.request, PREPARED: prepared.id, TOTAL: str(prepared.total)}
+    return prepared.id
+
+
+def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
+    return PlatformError(
+        f"a bonus of ${bonus.amount} for {bonus.assignment} is unconfirmed: it was sent to {at.endpoint},"
+        " which does not show it",
+        f"Nothing was sent now: it could pay twice. Look at {at.endpoint}'s own page. If it was not paid"
+        " there, pay it under another purpose: --purpose NAME.",
+    )
 
 
 def _bonus_subject(work: AssignmentRow, purpose: str) -> str:
@@ -201,16 +248,16 @@ def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
     return payment.state != "paid" and (row is None or row.state == "refused")
 
 
-def _alike(session: Session, work: AssignmentRow, payment: PaymentRow) -> int:
+def _alike(session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: PaymentRow) -> int:
     """How many other bonuses for the same work look the same at the platform, and were or may have been
     paid."""
-    others = session.scalars(
-        select(PaymentRow).where(
-            PaymentRow.assignment_id == work.id,
-            PaymentRow.kind == BONUS,
-            PaymentRow.amount == payment.amount,
-            PaymentRow.reason == payment.reason,
-            PaymentRow.id != payment.id,
-        )
+    alike = select(PaymentRow).where(
+        PaymentRow.assignment_id == work.id,
+        PaymentRow.kind == BONUS,
+        PaymentRow.amount == payment.amount,
+        PaymentRow.id != payment.id,
     )
+    if not at.platform.endpoint.plain_bonuses:
+        alike = alike.where(PaymentRow.reason == payment.reason)
+    others = session.scalars(alike)
     return sum(not _never_paid(session, other, _bonus_subject(work, other.purpose)) for other in others)

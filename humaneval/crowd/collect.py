@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from humaneval.crowd.figures import Difference
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.panel_postbacks import Told, perform_postbacks
 from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
+from humaneval.crowd.reopened import free_reopened
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -76,6 +77,8 @@ class CollectedWork:
     """Why a panel does not credit others; the next collection tries again."""
     unsure_told: int = 0
     """People of whom nobody knows whether the panel has credited them."""
+    notes: tuple[str, ...] = ()
+    """What a person must look at, in the platform's own matters."""
 
 
 class Accepted(NamedTuple):
@@ -109,6 +112,7 @@ def collect_work(
     look(at, hits)
     waiting: list[Arrived] = []
     asked: dict[int, datetime] = {}
+    notes: list[str] = []
     for hit in hits:
         asked_at = now()
         submissions = submitted(at.platform, hit.external_id)
@@ -123,6 +127,10 @@ def collect_work(
         advance(1)
     counts += store_submissions(at, waiting)
     let_go(at, asked)
+    for hit in hits:
+        if hit.id in asked:
+            free_reopened(at, hit.id, at.platform.given_up(hit.external_id))
+            notes += at.platform.notes(hit.external_id)
     with writing(at.engine) as session:
         hold_study(session, at.id)
         if accepted.differences:
@@ -135,6 +143,7 @@ def collect_work(
     settle_compensations(at)
     settle_rewards(at)
     found = _collected(at, counts, not_listed, perform_postbacks(at, again=accepted.again))
+    found = replace(found, notes=tuple(notes))
     try:
         gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
         refuse_gone(at, gone_there, "the others were collected")

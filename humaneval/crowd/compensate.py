@@ -87,6 +87,10 @@ def compensate_worker(
     if amount <= 0:
         raise UsageError("a compensation needs an amount above zero")
     refuse_by_link(at, assignment, "no compensation can be paid by link")
+    if at.platform.endpoint.one_offer:
+        raise PlatformError(
+            f"{at.endpoint} has no offers for one person", pay_by_hand(at, assignment), nothing_done=True
+        )
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         work = lost_work(session, at, assignment, worker)

@@ -1,4 +1,4 @@
-"""The endpoints `local`, `sandbox`, `production`, `link` and `csv`, and checks that they are not mixed up."""
+"""The endpoints, such as `local`, `link` and `prolific`, and checks that they are not mixed up."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.prolific.client import is_loopback
 from humaneval.errors import SettingsError, UsageError
 from humaneval.settings import Settings
 from humaneval.text import command
 
 MTURK_CLOSED = "30 September 2026"
-NAMES = ("local", "sandbox", "production", "link", "csv")
+NAMES = ("local", "sandbox", "production", "link", "prolific", "csv")
 
 SANDBOX = Endpoint(
     name="sandbox",
@@ -84,6 +85,25 @@ def csv() -> Endpoint:
     )
 
 
+def prolific(api_url: str) -> Endpoint:
+    """Prolific, or a stand-in at `api_url`. Its site has the API's name with `app` in the place of `api`."""
+    scheme, _, rest = api_url.rstrip("/").partition("://")
+    site = f"{scheme}://app.{rest.removeprefix('api.')}" if rest.startswith("api.") else api_url.rstrip("/")
+    return Endpoint(
+        name="prolific",
+        api_url=api_url.rstrip("/"),
+        submit_origin=site,
+        worker_sites=(),
+        preview_url=site + "/studies/{type}",
+        spends_money=not is_loopback(api_url),
+        is_test=False,
+        form_path="prolific",
+        one_offer=True,
+        runs_out=False,
+        plain_bonuses=True,
+    )
+
+
 def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
     """The endpoint called `name`. The environment never changes the addresses of sandbox and production."""
     environment = os.environ if environment is None else environment
@@ -95,6 +115,8 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
         return link(settings.public_url)
     if name == "csv":
         return csv()
+    if name == "prolific":
+        return prolific(settings.prolific_url)
     if name != "production":
         raise UsageError(f"there is no endpoint {name!r}", f"Endpoints: {', '.join(NAMES)}.")
     for variable in ("AWS_ENDPOINT_URL_MTURK", "AWS_ENDPOINT_URL"):
@@ -113,6 +135,8 @@ def known(name: str, settings: Settings) -> Endpoint:
         return link(settings.public_url)
     if name == "csv":
         return csv()
+    if name == "prolific":
+        return prolific(settings.prolific_url)
     return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(
         settings.market_url, settings.market_site
     )
@@ -120,7 +144,8 @@ def known(name: str, settings: Settings) -> Endpoint:
 
 def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
     """Raise SettingsError if a platform on the web could not show our form, which needs an https address."""
-    if endpoint.name not in ("local", "link", "csv") and not settings.public_url.startswith("https://"):
+    here = endpoint.name in ("local", "link", "csv") or is_loopback(endpoint.api_url)
+    if not here and not settings.public_url.startswith("https://"):
         raise SettingsError(
             f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",
             f"Put `{command('serve')}` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",

@@ -37,7 +37,8 @@ def extend_all(at: StudyAtPlatform, days: float) -> int:
     until = now() + timedelta(days=days)
     hits = to_change(at)
     refuse_unaccepted(at, "Nothing was extended.")
-    gone = _each(at, hits, lambda hit: at.platform.extend(hit, until), until)
+    kept = until if at.platform.endpoint.runs_out else None
+    gone = _each(at, hits, lambda hit: at.platform.extend(hit, until), kept)
     look(at, hits)
     refuse_gone(at, gone, "the others were extended")
     refuse_differing(at, differing(at.study, at.endpoint))
@@ -71,7 +72,7 @@ def take_down(at: StudyAtPlatform, hits: Sequence[UpHit]) -> list[str]:
 
 
 def _each(
-    at: StudyAtPlatform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
+    at: StudyAtPlatform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime | None
 ) -> list[str]:
     for batch in in_turns(hits, ASKED_FOR):
         with writing(at.engine) as session:

@@ -73,6 +73,8 @@ class Delivery:
     """How the person came."""
     root: str = "/"
     """Where our server's own addresses begin, as seen from the page."""
+    may_decline: bool = False
+    """Whether the page has a button for people who do not want to take part."""
 
 
 @cache
@@ -103,7 +105,7 @@ def render_form(form: Form, delivery: Delivery) -> str:
     if delivery.static or form != _untouched(form):
         return _rendered(form, delivery)
     titled = tuple(bool(shown.title) for shown in form.passages)
-    key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, titled)
+    key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, delivery.may_decline, titled)
     values = [delivery.action, delivery.token, form.form_hash]
     values += [text for shown in form.passages for text in (shown.title, *shown.sentences)]
 

@@ -20,7 +20,17 @@ from typing import Literal
 
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission, Terms
+from humaneval.crowd.platform import (
+    Cost,
+    Endpoint,
+    Offer,
+    PaidBonus,
+    PreparedBonus,
+    Published,
+    Standing,
+    Submission,
+    Terms,
+)
 from humaneval.csv_file import has_header, read_csv_file
 from humaneval.csv_text import csv_text
 from humaneval.errors import InputError, PlatformError, UsageError
@@ -107,8 +117,14 @@ class Link:
         """Does nothing: the approval is in our own ledger."""
         return None
 
-    def reject(self, assignment: str, reason: str) -> None:
+    def start_approving(self, assignments: Sequence[str]) -> None:
         """As `approve`."""
+
+    def reject(self, assignment: str, reason: str, category: str = "") -> None:
+        """As `approve`."""
+
+    def prepare_bonus(self, assignment: str, amount: Decimal) -> PreparedBonus | None:
+        return None
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         raise PlatformError(NO_BONUS, PAY_THERE)
@@ -124,6 +140,15 @@ class Link:
 
     def expire(self, external_id: str) -> None:
         """As `extend`."""
+
+    def more_places(self, external_id: str, places: int) -> None:
+        """As `extend`."""
+
+    def given_up(self, external_id: str) -> Collection[str]:
+        return ()
+
+    def notes(self, external_id: str) -> Sequence[str]:
+        return ()
 
     def knows(self, external_id: str) -> bool:
         return True

@@ -54,7 +54,7 @@ class MTurkCsv(Link):
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> Never:
         raise PlatformError(AT_THE_SITE, THEN, nothing_done=True)
 
-    def reject(self, assignment: str, reason: str) -> Never:
+    def reject(self, assignment: str, reason: str, category: str = "") -> Never:
         raise PlatformError(AT_THE_SITE, THEN, nothing_done=True)
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> Never:

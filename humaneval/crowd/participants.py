@@ -332,7 +332,9 @@ def participants_of(at: StudyAtPlatform) -> Participants:
         earlier = settings.participants.exclude_studies
         # With top-up there will be more HITs. With other requirements, workers would see them as another
         # group.
-        own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, at.study, at.endpoint)
+        own = not at.platform.endpoint.one_offer and (
+            len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, at.study, at.endpoint)
+        )
     qualified = list(people.qualified)
     listed = [open_study_at(at.engine, name, at.platform) for name in earlier]
     for other in [*listed, at] if own else listed:

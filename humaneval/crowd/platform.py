@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
 
 from humaneval.text import command
 
@@ -31,6 +31,15 @@ class Endpoint:
     nothing to return."""
     closed_since: str = ""
     """The day on which the service closed, in words; empty if it is in service."""
+    form_path: str = "form"
+    """The first part of the path of a form on our server, which says how its page speaks to the platform."""
+    one_offer: bool = False
+    """Whether one offer takes everybody. One that is up then gets more places, and opens the places of
+    rejected work again by itself. Elsewhere a larger HIT costs a higher fee."""
+    runs_out: bool = True
+    """Whether an offer ends by itself when its time is over."""
+    plain_bonuses: bool = False
+    """Bonuses carry no reason and no token: the call that pays, made twice, pays twice."""
 
     @property
     def add_funds(self) -> str:
@@ -79,6 +88,14 @@ class Offer:
     page: str = ""
     """A complete static page that the platform shows itself."""
     participants: Participants = field(default_factory=Participants)
+    expected_minutes: float = 0
+    forms_each: int = 1
+    """How many forms one person may fill in."""
+    codes: Mapping[str, str] = field(default_factory=dict)
+    """Completion codes by outcome, for a platform whose people bring one back."""
+    devices: tuple[str, ...] = ()
+    filters: tuple[Mapping[str, Any], ...] = ()
+    """Who may take part, in the platform's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +148,17 @@ class PaidBonus:
     """A bonus that the platform has paid."""
 
     amount: Decimal
-    reason: str
+    reason: str | None
+    """None if the platform keeps none."""
     assignment: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBonus:
+    """A payment that is set up at the platform and not made. `total` is with fees and taxes."""
+
+    id: str
+    total: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +224,16 @@ class Platform(Protocol):
         """Pay for submitted work. `override` approves rejected work, too. Work that is approved already is
         success: then this returns when it was approved."""
 
-    def reject(self, assignment: str, reason: str) -> None:
-        """Reject submitted work, which is then not paid. Rejecting rejected work is success."""
+    def start_approving(self, assignments: Sequence[str]) -> None:
+        """Ask for many approvals together, if the platform can. `approve` is then called for each, and
+        confirms it."""
+
+    def reject(self, assignment: str, reason: str, category: str = "") -> None:
+        """Reject submitted work, which is then not paid. Rejecting rejected work is success. Some platforms
+        need a category of theirs."""
+
+    def prepare_bonus(self, assignment: str, amount: Decimal) -> PreparedBonus | None:
+        """Set a bonus up without paying it, if the platform pays in two steps. Its id is then the token."""
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         """Pay a bonus. The same token never pays twice."""
@@ -215,6 +249,16 @@ class Platform(Protocol):
 
     def expire(self, external_id: str) -> None:
         """Take an offer off the list. Accepted work can still be finished."""
+
+    def more_places(self, external_id: str, places: int) -> None:
+        """Let an offer take `places` people in all. It never takes fewer than before."""
+
+    def given_up(self, external_id: str) -> Collection[str]:
+        """The assignments of an offer whose places are open again: returned, out of time or rejected there.
+        Only of a platform that tells."""
+
+    def notes(self, external_id: str) -> Sequence[str]:
+        """What a person must look at among the submissions that were just listed, one line each."""
 
     def knows(self, external_id: str) -> bool:
         """Whether the platform has, or remembers, an offer with this id."""

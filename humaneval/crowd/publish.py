@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
-from humaneval.crowd.as_planned import differing
+from humaneval.crowd.as_planned import differing, look
 from humaneval.crowd.figures import TERMS, Difference, figures, unaccepted
 from humaneval.crowd.form_of_row import channel_at, form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
-from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform_each
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform, perform_each
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.platform import Offer, Published
+from humaneval.crowd.prolific.answered import CODES
+from humaneval.crowd.publish_plan import MorePlaces, places_to_give
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
 from humaneval.store.engine import in_turns, reading, writing
-from humaneval.store.tables import OutboxRow, StudyRow
+from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 
 ZERO = Decimal("0.00")
 
@@ -74,10 +77,30 @@ def publish_hits(
         people = participants_of(at)
         offers = {id: replace(offer, participants=people) for id, offer in offers.items()}
     advance(adopted)
+    _give_places(at, keys)
     made, found = _make(at, intents, offers, advance)
     assignments = sum(offers[intent.id].assignments for intent in intents[:made])
     urls = preview_urls(at.study, at.platform.endpoint)
     return PublishResult(made, adopted, already_up, assignments, urls, found)
+
+
+def _give_places(at: StudyAtPlatform, keys: Collection[str] | None) -> None:
+    """Give offers that are up the places that are planned, as far as somebody has agreed to the price."""
+    with reading(at.engine) as session:
+        waiting = places_to_give(session, at)
+        ids = {each.hit_id: session.get_one(HitRow, each.hit_id).external_id or "" for each in waiting}
+    for each in waiting:
+        if keys is not None and each.intent.subject not in keys:
+            continue
+
+        def record(session: Session, _: None, each: MorePlaces = each) -> dict[str, int]:
+            session.get_one(HitRow, each.hit_id).assignments = each.places
+            return {"places": each.places}
+
+        give = partial(at.platform.more_places, ids[each.hit_id], each.places)
+        perform(at.engine, each.intent, give, record)
+    if waiting:
+        look(at, up(at.study, at.endpoint))
 
 
 class _Made(NamedTuple):
@@ -119,7 +142,7 @@ def _make(
 
 def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: str) -> Offer:
     hit, terms = hit_of(session, intent), at.settings.hit
-    page = ""
+    page, form_path = "", at.platform.endpoint.form_path
     if hit.row_id is not None:
         delivery = Delivery(
             action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit",
@@ -140,8 +163,13 @@ def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: st
         assignment_seconds=terms.assignment_minutes * 60,
         lifetime_seconds=terms.lifetime_seconds,
         auto_approval_seconds=round(terms.auto_approval_days * 86_400),
-        form_url="" if page else with_secret(f"{public_url}/form/{hit.key}", hit.secret),
+        form_url="" if page else with_secret(f"{public_url}/{form_path}/{hit.key}", hit.secret),
         page=page,
+        expected_minutes=terms.expected_minutes,
+        forms_each=at.settings.design.rows_per_annotator,
+        codes=session.get_one(OutboxRow, intent.id).request.get(CODES, {}),
+        devices=at.settings.prolific.devices,
+        filters=at.settings.prolific.filters,
     )
 
 

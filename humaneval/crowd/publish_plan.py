@@ -22,9 +22,11 @@ from humaneval.crowd.addresses import (
 from humaneval.crowd.adopt import orphans
 from humaneval.crowd.ledger import hit_cost
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.outbox import hold_study, token_for
+from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
 from humaneval.crowd.participants import refuse_unknown_studies
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.prolific.answered import CODES
+from humaneval.crowd.prolific.draft import new_codes
 from humaneval.crowd.review import lost_assignments
 from humaneval.crowd.signatures import new_secret
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -37,6 +39,8 @@ from humaneval.store.types import now
 
 MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
 """Per HIT: from ten assignments on the platform's fee doubles."""
+PLACES = "places"
+"""The outbox operation that gives an offer which is up more places."""
 
 ZERO = Decimal("0.00")
 
@@ -59,7 +63,9 @@ class PublishPlan:
     hourly: Decimal
     """The hourly wage, in dollars, of a worker who takes the expected minutes."""
     keys: frozenset[str]
-    """The keys of the HITs that the cost covers."""
+    """The keys of the HITs that the cost covers, and the subjects of `more_places`."""
+    more_places: int = 0
+    """How many places HITs that are up still get; `assignments` and the cost count them, too."""
 
 
 class _Portion(NamedTuple):
@@ -110,6 +116,7 @@ def plan_hits(
     if invitations:
         _refuse_promise(at)
     # A real run has recorded them before it plans.
+    hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
     unrecorded = {orphan.key for orphan in orphans(at).values()} if dry_run else set()
     with writing(at.engine) as session:
         hold_study(session, at.id)
@@ -127,10 +134,14 @@ def plan_hits(
             lost = _Lost(lost_assignments(session, at.study, at.endpoint), _deleted(session, at))
         if lost.rows and (top_up or at.settings.design.top_up == "auto"):
             if not invitations:  # a link stays open for rows that are free again
-                portions += _again(lost.rows, static)
+                portions += _again(at, lost.rows, static)
             lost = lost.handed_out()
-        _plan_hits(session, at, portions)
-        planned = _planned(at, hits_of(session, at.study, at.endpoint), unrecorded, len(lost.rows))
+        if not at.platform.endpoint.one_offer or not hits_of(session, at.study, at.endpoint):
+            _plan_hits(session, at, portions)
+        else:
+            _more_places(session, at, sum(portion.assignments for portion in portions))
+        more = places_to_give(session, at)
+        planned = _planned(at, hits_of(session, at.study, at.endpoint), unrecorded, len(lost.rows), more)
         if dry_run:
             session.rollback()
         return planned
@@ -146,11 +157,16 @@ def _refuse_promise(at: StudyAtPlatform) -> None:
 
 
 def _planned(
-    at: StudyAtPlatform, hits: Sequence[HitRow], unrecorded: Collection[str], lost_rows: int
+    at: StudyAtPlatform,
+    hits: Sequence[HitRow],
+    unrecorded: Collection[str],
+    lost_rows: int,
+    more: Sequence[MorePlaces],
 ) -> PublishPlan:
     waiting = [hit for hit in hits if hit.external_id is None and hit.key not in unrecorded]
-    costs = [hit_cost(at, hit.assignments) for hit in waiting]
-    assignments = sum(hit.assignments for hit in waiting)
+    numbers = [*(hit.assignments for hit in waiting), *(each.more for each in more)]
+    costs = [hit_cost(at, number) for number in numbers]
+    assignments = sum(numbers)
     gone = len(known_gone(at.study, at.endpoint))
     return PublishPlan(
         hits=len(waiting),
@@ -162,7 +178,8 @@ def _planned(
         fees_unsplit=hit_cost(at, assignments).fees,
         expected_minutes=at.settings.hit.expected_minutes,
         hourly=at.settings.hit.hourly,
-        keys=frozenset(hit.key for hit in waiting),
+        keys=frozenset([*(hit.key for hit in waiting), *(each.intent.subject for each in more)]),
+        more_places=sum(each.more for each in more),
     )
 
 
@@ -226,13 +243,15 @@ def _plan_hits(session: Session, at: StudyAtPlatform, portions: Sequence[_Portio
             invited = {"state": "confirmed", "confirmed_at": now()}
             writes.append({**_write(at, INVITE, portion.subject, key, {"hit": hit}), **invited})
         unsent = {"state": "pending", "confirmed_at": None}
-        asked = {"assignments": portion.assignments}
+        asked: dict[str, Any] = {"assignments": portion.assignments}
+        if at.endpoint == "prolific":
+            asked[CODES] = new_codes()
         writes.append({**_write(at, PUBLISH, f"hit {hit}", key, asked), **unsent})
     session.execute(insert(OutboxRow), writes)
 
 
 def _write(
-    at: StudyAtPlatform, operation: str, subject: str, key: str, request: dict[str, int]
+    at: StudyAtPlatform, operation: str, subject: str, key: str, request: dict[str, Any]
 ) -> dict[str, Any]:
     """The columns of an intended write, as `intend` stores them."""
     return {
@@ -252,11 +271,11 @@ def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[_Port
         carried = {hit.row_id for hit in hits}
         return [_Portion(1, row) for row in rows if row not in carried]
     # A row that was lost and is handed out again has had a second place.
-    places = sum(hit.assignments for hit in hits)
+    places = sum(hit.assignments for hit in hits) + sum(each.more for each in places_to_give(session, at))
     for of in (AssignmentRow, DeletedFormRow):
         again = select(func.count()).where(of.study_id == at.id, of.endpoint == at.endpoint, of.row_replaced)
         places -= session.scalar(again.select_from(of)) or 0
-    return _split(max(0, len(rows) - places))
+    return _split(at, max(0, len(rows) - places))
 
 
 def _invited(session: Session, at: StudyAtPlatform, invitations: Sequence[Invitation]) -> list[_Portion]:
@@ -273,9 +292,9 @@ def _invited(session: Session, at: StudyAtPlatform, invitations: Sequence[Invita
     ]
 
 
-def _again(lost: Sequence[int | None], static: bool) -> list[_Portion]:
+def _again(at: StudyAtPlatform, lost: Sequence[int | None], static: bool) -> list[_Portion]:
     """For rows that are handed out again."""
-    return [_Portion(1, row) for row in lost] if static else _split(len(lost))
+    return [_Portion(1, row) for row in lost] if static else _split(at, len(lost))
 
 
 def _deleted(session: Session, at: StudyAtPlatform) -> list[DeletedFormRow]:
@@ -290,6 +309,46 @@ def _deleted(session: Session, at: StudyAtPlatform) -> list[DeletedFormRow]:
     return list(session.scalars(deleted.order_by(DeletedFormRow.id)))
 
 
-def _split(rows: int) -> list[_Portion]:
-    whole, rest = divmod(rows, MAX_ASSIGNMENTS)
-    return [_Portion(size) for size in [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)]
+def _split(at: StudyAtPlatform, rows: int) -> list[_Portion]:
+    most = max(1, rows) if at.platform.endpoint.one_offer else MAX_ASSIGNMENTS
+    whole, rest = divmod(rows, most)
+    return [_Portion(size) for size in [most] * whole + [rest] * (rest > 0)]
+
+
+class MorePlaces(NamedTuple):
+    """An intended change: an offer that is up takes `places` people, `more` than before."""
+
+    intent: Intent
+    hit_id: int
+    places: int
+    more: int
+
+
+def places_to_give(session: Session, at: StudyAtPlatform) -> list[MorePlaces]:
+    """The changes of places that are not confirmed yet."""
+    found = []
+    for intent in pending(session, study_id=at.id, endpoint=at.endpoint, operation=PLACES):
+        asked = session.get_one(OutboxRow, intent.id).request
+        found.append(MorePlaces(intent, asked["hit"], asked["places"], asked["more"]))
+    return found
+
+
+def _more_places(session: Session, at: StudyAtPlatform, more: int) -> None:
+    """Intend to give the study's offer so many places more, beyond what is intended already."""
+    hit = hits_of(session, at.study, at.endpoint)[-1]
+    if not more:
+        return
+    if hit.external_id is None:  # nobody has seen it
+        hit.assignments += more
+        return
+    waiting = [each.places for each in places_to_give(session, at)]
+    places = max([hit.assignments, *waiting]) + more
+    intend(
+        session,
+        study_id=at.id,
+        endpoint=at.endpoint,
+        operation=PLACES,
+        subject=f"hit {hit.id} places {places}",
+        key=hit.key,
+        request={"hit": hit.id, "places": places, "more": more},
+    )

@@ -25,6 +25,7 @@ from humaneval.web.app import create_app, running
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
 from humaneval.web.infilling import Desk
+from humaneval.web.prolific_check import Checker
 from humaneval.web.requester import requester_address
 
 OpenAt = Callable[[str, str], StudyAtPlatform]
@@ -131,6 +132,7 @@ def forms_up(
         Asker(open_at).in_hand,
         requester_token=token,
         requester_desk=Desk([*found_offers(Path()), alone()]) if token else None,
+        checker=Checker(open_at),
     )
     try:
         with running(app, settings.host, port) as found:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
 from humaneval.store.differences import DifferenceRow as DifferenceRow
+from humaneval.store.events import EventRow as EventRow
 from humaneval.store.people import ConsentTextRow as ConsentTextRow
 from humaneval.store.people import DeletedFormRow as DeletedFormRow
 from humaneval.store.people import ExportRow as ExportRow

@@ -32,6 +32,7 @@ from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
 from humaneval.study.presets import laid_by, lay_over, noted
+from humaneval.study.prolific_section import ProlificSection
 from humaneval.study.words import refuse_words, with_texts
 
 
@@ -193,10 +194,10 @@ class HitSection(_Section):
 class QualificationSection(_Section):
     """A qualification of your own, by its id at the platform."""
 
-    id: str = Field(pattern="^[A-Z0-9]{1,64}$")
+    id: str = Field(pattern="^[A-Za-z0-9]{1,64}$")
     at_least: Whole | None = None
     lacking: bool = False
-    endpoint: Literal["", "local", "sandbox", "production"] = ""
+    endpoint: Literal["", "local", "sandbox", "production", "prolific"] = ""
 
     @model_validator(mode="after")
     def _one_sense(self) -> QualificationSection:
@@ -287,6 +288,7 @@ class StudyFile(_Section):
     hit: HitSection = HitSection()
     link: LinkSection = LinkSection()
     panel: PanelSection = PanelSection()
+    prolific: ProlificSection = ProlificSection()
     words: dict[str, Word] = Field(default_factory=dict)
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
@@ -327,6 +329,8 @@ class StudyFile(_Section):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
         as_before(values)
+        if self.prolific == ProlificSection():
+            del values["prolific"]
         canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -24,10 +24,11 @@ from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
-from humaneval.web import hit_forms, link_forms, requester, security
+from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
+from humaneval.web.prolific_check import Checker
 from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
@@ -53,6 +54,7 @@ def create_app(
     requester_token: str = "",
     requester_at: Callable[[str, str], StudyAtPlatform] | None = None,
     requester_desk: Desk | None = None,
+    checker: Checker | None = None,
 ) -> Flask:
     """The application, for a database of the current revision.
 
@@ -61,6 +63,7 @@ def create_app(
     how many workers have a HIT in hand, by endpoint, study and its id there. The requester's pages are only
     there with a `requester_token`. They ask the platform if `requester_at` opens a study there, and have the
     infilling page if there is a `requester_desk`.
+    `checker` asks Prolific about its people.
     """
     app = _App(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -75,13 +78,15 @@ def create_app(
     signer = URLSafeSerializer(key, salt="form")
     unanswered = Unanswered(settings.open_forms_per_address)
     app.extensions["humaneval"] = Context(
-        settings, engine, signer, identity, writer, unanswered, answered, in_hand
+        settings, engine, signer, identity, writer, unanswered, answered, in_hand, checker
     )
     if settings.trusted_proxies:
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
     app.register_blueprint(hit_forms.blueprint)
     app.register_blueprint(link_forms.blueprint)
+    app.register_blueprint(prolific_events.blueprint)
+    app.register_blueprint(prolific_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
     requester.install(app, requester_token, requester_at, requester_desk)
     security.install(app)

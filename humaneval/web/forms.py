@@ -32,6 +32,7 @@ from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
 from humaneval.store.types import now
 from humaneval.text import refused_characters
+from humaneval.web.prolific_check import Checker
 from humaneval.web.unanswered import Unanswered
 
 
@@ -48,6 +49,8 @@ class Context(NamedTuple):
     """Called when answers are stored, with endpoint and study."""
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0
     """How many workers a platform says have a HIT in hand; 0 if it cannot be asked."""
+    checker: Checker | None = None
+    """Asks Prolific about people; None if it cannot be asked."""
 
 
 def context() -> Context:

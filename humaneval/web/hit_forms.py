@@ -207,8 +207,8 @@ def http_error(error: HTTPException) -> Response:
 
 
 def _known(hit: FoundHit | None) -> FoundHit | None:
-    """The HIT, unless it is a link. The page is in its study's words, and its platform may frame it."""
-    if hit is None or hit.audience:
+    """The HIT, unless it is a link or Prolific's. The page is in its study's words, and can be framed."""
+    if hit is None or hit.audience or hit.endpoint == "prolific":
         return None
     g.study, g.channel = hit.settings, channel_of(hit)
     _frames(_endpoint(hit))

@@ -1,4 +1,4 @@
-"""Consent as it was read, what panels send, who is forgotten, exports, and payments without a person
+"""Consent as it was read, what panels send, who is forgotten, exports, events
 
 Revision ID: 0004
 Revises: 0003
@@ -62,9 +62,22 @@ def upgrade() -> None:
     )
     for name in ("deleted_forms", "exports"):
         op.create_index(op.f(f"ix_{name}_study_id"), name, ["study_id"])
+    op.create_table(
+        "events",
+        sa.Column("endpoint", sa.Text(), nullable=False),
+        sa.Column("event_id", sa.Text(), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("happened_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("endpoint", "event_id", name=op.f("pk_events")),
+    )
+    op.create_index(op.f("ix_events_about"), "events", ["about"])
 
 
 def downgrade() -> None:
+    op.drop_index(op.f("ix_events_about"), "events")
+    op.drop_table("events")
     for name in ("exports", "deleted_forms"):
         op.drop_index(op.f(f"ix_{name}_study_id"), name)
     for name in ("exports", "deleted_forms", "forgotten", "consent_texts"):

@@ -29,6 +29,8 @@ ANOTHER = {
     "market_url": "http://market.example.org:1",
     "market_site": "https://site.example.org",
     "aws_profile": "another",
+    "prolific_url": "https://prolific.example.org",
+    "prolific_project": "5f",
     "trusted_proxies": "2",
     "open_forms_per_address": "7",
 }

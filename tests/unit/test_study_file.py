@@ -231,6 +231,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "postback_already": "before",
             "postback_repeats": True,
         },
+        "prolific": {"devices": ["desktop"], "filters": [{"filter_id": "age"}]},
         "participants": {
             "countries": ["DE"],
             "min_approved_percent": 1,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from humaneval.crowd.answers import fields_from_xml
 from humaneval.crowd.form_page import external_question, html_question
 from humaneval.crowd.letter_text import MAX_DESCRIPTION, MAX_KEYWORDS, MAX_TITLE, plain_words
 from humaneval.crowd.mturk.client import TurkClient
 from humaneval.crowd.mturk.requirements import requirements
+from humaneval.crowd.mturk.submission import submission_of
 from humaneval.crowd.mturk.terms import question_hash, requirements_text, terms_of
 from humaneval.crowd.platform import (
     HIT_GONE,
@@ -22,12 +22,13 @@ from humaneval.crowd.platform import (
     Endpoint,
     Offer,
     PaidBonus,
+    PreparedBonus,
     Published,
     Standing,
     Submission,
     Terms,
 )
-from humaneval.errors import InputError, PlatformError
+from humaneval.errors import PlatformError
 from humaneval.fees import bonus_fee, reward_fee
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class MTurk:
         pages = self._turk.pages("list assignments", "list_assignments_for_hit", HITId=external_id)
         for page in pages:
             for work in page["Assignments"]:
-                yield _submission(work)
+                yield submission_of(work)
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> datetime | None:
         request: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
@@ -145,7 +146,10 @@ class MTurk:
         ).get("ApprovalTime")
         return before
 
-    def reject(self, assignment: str, reason: str) -> None:
+    def start_approving(self, assignments: Sequence[str]) -> None:
+        """Does nothing: each approval is a call of its own."""
+
+    def reject(self, assignment: str, reason: str, category: str = "") -> None:
         self._decide(
             "reject",
             assignment,
@@ -179,6 +183,9 @@ class MTurk:
                 error.never_done = error.nothing_done
                 raise
         return {}
+
+    def prepare_bonus(self, assignment: str, amount: Decimal) -> PreparedBonus | None:
+        return None  # one call, with a token
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         try:
@@ -227,6 +234,15 @@ class MTurk:
             # The client sent it twice, and the first one got through.
             if "idempotency token" not in error.message:
                 raise
+
+    def more_places(self, external_id: str, places: int) -> None:
+        """Does nothing: more people get a HIT of their own, because from ten places on the fee doubles."""
+
+    def given_up(self, external_id: str) -> Collection[str]:
+        return ()  # it does not tell
+
+    def notes(self, external_id: str) -> Sequence[str]:
+        return ()
 
     def knows(self, external_id: str) -> bool:
         # Every verb asks, some twice. A HIT that was there once shows that this is the right platform.
@@ -375,23 +391,3 @@ class MTurk:
 
 def _published(hit: Any) -> Published:
     return Published(hit["HITId"], hit["HITTypeId"], terms_of(hit))
-
-
-def _submission(work: Any) -> Submission:
-    """An assignment as the platform lists it. Answers that cannot be read must not stop all the others."""
-    unreadable = ""
-    try:
-        fields = fields_from_xml(work["Answer"])
-    except InputError as error:
-        fields, unreadable = {"answer": work["Answer"]}, error.message
-    return Submission(
-        external_id=work["AssignmentId"],
-        worker=work["WorkerId"],
-        state=work["AssignmentStatus"].lower(),
-        fields=fields,
-        accepted_at=work.get("AcceptTime"),
-        submitted_at=work.get("SubmitTime"),
-        auto_approval_at=work.get("AutoApprovalTime"),
-        approved_at=work.get("ApprovalTime"),
-        unreadable=unreadable,
-    )

@@ -1,0 +1,27 @@
+"""What Prolific says of money before a study is published: currency, balance, and pay by the hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from humaneval.crowd.platform import Platform
+from humaneval.crowd.prolific.platform import Prolific
+
+
+def account_lines(platform: Platform, hourly: Decimal) -> Iterator[str]:
+    """Lines about the account, for a study that pays so much by the hour; none for other platforms."""
+    if not isinstance(platform, Prolific):
+        return
+    advice, balance = platform.account.pay_advice(), platform.balance()
+    if advice.currency and advice.currency != "USD":
+        yield f"The account is in {advice.currency}: read every $ here as {advice.currency}."
+    if balance is not None:
+        yield f"Balance at Prolific: ${balance}."
+    if advice.least is not None and hourly < advice.least:
+        yield (
+            f"${hourly} an hour is below the ${advice.least} that Prolific asks for at least. It counts the"
+            " time that people really take."
+        )
+    elif advice.recommended is not None and hourly < advice.recommended:
+        yield f"Prolific recommends ${advice.recommended} an hour."

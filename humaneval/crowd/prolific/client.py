@@ -1,0 +1,293 @@
+"""Prolific's REST API over HTTP. Errors say whether anything was done; listings are read to the end.
+
+Reads, and writes that set a value, are sent again after a fault. Whatever else writes is sent once, and our
+own code decides on a repeat.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import urllib3
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationValueError,
+    NameResolutionError,
+    NewConnectionError,
+)
+
+from humaneval.errors import PlatformError, SettingsError
+from humaneval.text import quoted
+
+PAGE_SIZE = 100
+"""Larger pages of submissions are not known to work."""
+MOST_PAGES = 1000
+TRIES = 5
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+"""Seconds before the second try, which double, and the longest that a server may ask for."""
+BUSY = 429
+REFERER = "humaneval-toolkit"
+UNSURE_HINT = (
+    "It may have been done. Run the same command again: it looks up what was done, and pays nothing twice."
+)
+
+_NEVER_SENT: tuple[type[HTTPError], ...] = (
+    NewConnectionError,
+    ConnectTimeoutError,
+    NameResolutionError,
+    LocationValueError,
+)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine.
+
+    >>> [is_loopback(url) for url in ("http://127.0.0.1:9", "https://api.prolific.com", "http://localhost.example")]
+    [True, False, False]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _CallError(PlatformError):
+    """A call that failed; `retry_after` is how many seconds the server asks us to wait."""
+
+    retry_after: float | None = None
+
+
+class WithHeader(NamedTuple):
+    """What a call gave, and one header of it."""
+
+    body: Any
+    header: str
+
+
+class ProlificClient:
+    """Calls of one account. `wait` sleeps between tries."""
+
+    def __init__(self, url: str, token: str, wait: Callable[[float], None] = time.sleep) -> None:
+        if not is_loopback(url) and not url.startswith("https://"):
+            raise SettingsError(
+                f"prolific_url is {url}: the token would go over the net unencrypted", "Use https."
+            )
+        self._url, self._token, self._wait = url.rstrip("/"), token, wait
+        timeout = urllib3.Timeout(connect=5, read=30)
+        self._pool = urllib3.PoolManager(num_pools=2, maxsize=4, retries=False, timeout=timeout)
+
+    @property
+    def url(self) -> str:
+        """Where the calls go."""
+        return self._url
+
+    def read(
+        self, what: str, path: str, query: Mapping[str, object] | None = None, *, tries: int = TRIES
+    ) -> Any:
+        """What a GET gives. `what` says for people what it is about, as in "look up a study"."""
+        found = self._patiently(what, "GET", _with_query(path, query or {}), None, tries)
+        if not isinstance(found, (dict, list)):
+            raise PlatformError(
+                f"{self._url} could not {what}: it answered with a page, which the API does not do",
+                "Set PROLIFIC_URL to the API's own address: https://api.prolific.com",
+                "page",
+                nothing_done=True,
+            )
+        return found
+
+    def set(self, what: str, method: str, path: str, body: object) -> Any:
+        """Make a call that sets a value: twice is the same as once."""
+        return self._patiently(what, method, path, body, TRIES)
+
+    def send(self, what: str, path: str, body: object = None, method: str = "POST") -> Any:
+        """Make a call that is sent once, whatever happens."""
+        return self._call(what, method, path, body)
+
+    def send_and_read_header(self, what: str, path: str, body: object, *, header: str) -> WithHeader:
+        """As `send`, with a header of the answer; empty if it has none."""
+        reply = self._reply(what, "POST", path, body)
+        return WithHeader(_read(reply.data), reply.headers.get(header, ""))
+
+    def pages(
+        self, what: str, path: str, query: Mapping[str, object] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Every item of a listing, each once.
+
+        It ends where the server names no next page. Without such names, it ends at the server's count, at a
+        page that is not full, or at a page that is not there: the one after the last is an error there.
+        """
+        asked: dict[str, object] = {"page": 1, "page_size": PAGE_SIZE, **(query or {})}
+        seen: set[str] = set()
+        counted: int | None = None
+        for number in range(1, MOST_PAGES + 1):
+            try:
+                page = self.read(what, path, asked)
+            except PlatformError as error:
+                if error.code != "404" or number == 1:
+                    raise
+                page = {}
+            items = page.get("results") or []
+            total = (page.get("meta") or {}).get("count")
+            counted = total if counted is None else counted
+            for item in items:
+                if str(item.get("id")) not in seen:
+                    seen.add(str(item.get("id")))
+                    yield item
+            links = page.get("_links")
+            if isinstance(links, dict) and "next" in links:
+                following = (links["next"] or {}).get("href")
+                if not following:
+                    break
+                asked = {**asked, **self._query_of(what, str(following))}
+            elif len(items) < PAGE_SIZE or (counted is not None and len(seen) >= counted):
+                break
+            else:
+                asked = {**asked, "page": number + 1}
+        else:
+            raise PlatformError(f"{self._url} has more than {MOST_PAGES} pages: could not {what}")
+        if counted is not None and len(seen) < counted:
+            raise PlatformError(
+                f"{self._url} counts {counted} and lists {len(seen)}: could not {what}",
+                "The list changed while it was read. Run the command again.",
+            )
+
+    def _query_of(self, what: str, following: str) -> dict[str, str]:
+        """The parameters of the next page, which is asked for at our own host only: the token goes along."""
+        there = urlsplit(following)
+        if there.netloc and there.hostname != urlsplit(self._url).hostname:
+            raise self._elsewhere(what, there.hostname or "")
+        return dict(parse_qsl(there.query))
+
+    def _elsewhere(self, what: str, host: str) -> _CallError:
+        return _CallError(
+            f"{self._url} would not {what}: it points to {quoted(host, 100)}, which must not get the token",
+            "Set PROLIFIC_URL to the API's own address: https://api.prolific.com",
+            "elsewhere",
+            nothing_done=True,
+        )
+
+    def _patiently(self, what: str, method: str, path: str, body: object, tries: int) -> Any:
+        unsure, attempt = False, 1
+        while True:
+            try:
+                return self._call(what, method, path, body)
+            except _CallError as error:
+                passing = error.code in ("", str(BUSY)) or error.code.startswith("5")
+                unsure = unsure or not error.nothing_done
+                if not passing or attempt == tries:
+                    error.nothing_done = not unsure
+                    raise
+                asked = error.retry_after
+            self._wait(FIRST_WAIT * 2 ** (attempt - 1) if asked is None else asked)
+            attempt += 1
+
+    def _call(self, what: str, method: str, path: str, body: object) -> Any:
+        return _read(self._reply(what, method, path, body).data)
+
+    def _reply(self, what: str, method: str, path: str, body: object) -> urllib3.BaseHTTPResponse:
+        headers = {
+            "Authorization": f"Token {self._token}",
+            "Accept": "application/json",
+            "Referer": REFERER,
+        }
+        data = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            data = json.dumps(body, ensure_ascii=False).encode()
+        try:
+            reply = self._pool.request(
+                method, f"{self._url}/api/v1{path}", body=data, headers=headers, redirect=False
+            )
+        except HTTPError as error:
+            raise _CallError(
+                f"{self._url} could not {what}: {quoted(_told(error), 300)}",
+                "Check the network and PROLIFIC_URL." if isinstance(error, _NEVER_SENT) else UNSURE_HINT,
+                nothing_done=isinstance(error, _NEVER_SENT) or method == "GET",
+            ) from None
+        if 300 <= reply.status < 400:
+            host = urlsplit(reply.headers.get("Location", "")).hostname
+            raise self._elsewhere(what, host or "another address")
+        if reply.status >= 400:
+            raise self._refused(what, method, reply)
+        return reply
+
+    def _refused(self, what: str, method: str, reply: urllib3.BaseHTTPResponse) -> _CallError:
+        reason, status = quoted(reason_in(reply.data), 500), reply.status
+        if status >= 500:
+            return _CallError(
+                f"{self._url} did not say whether it could {what}: HTTP {status} {reason}",
+                UNSURE_HINT,
+                str(status),
+                nothing_done=method == "GET",
+            )
+        hint = ""
+        if status in (401, 403):
+            hint = "Set PROLIFIC_TOKEN to a token of the researcher's account (Settings, API tokens)."
+        elif status == BUSY:
+            hint = "Too many calls in a short time. Nothing was done; run the command again in a minute."
+        error = _CallError(
+            f"{self._url} would not {what}: {reason or f'HTTP {status}'}",
+            hint,
+            str(status),
+            nothing_done=True,
+        )
+        error.retry_after = _seconds(reply.headers.get("Retry-After"))
+        return error
+
+
+def reason_in(body: bytes) -> str:
+    """What an error says, in any of its shapes.
+
+    >>> reason_in(b'{"error": {"status": 400, "title": "Invalid", "detail": {"reward": ["too low"]}}}')
+    'reward: too low'
+    >>> reason_in(b'{"message": "Not found", "detail": "no such study"}')
+    'no such study'
+    """
+    said = _read(body)
+    if isinstance(said, dict):
+        error = said.get("error", said)
+        if isinstance(error, dict):
+            parts = [error.get(name) for name in ("detail", "message", "title")]
+            said = next((part for part in parts if part), said)
+        else:
+            said = error
+    return _flat(said)
+
+
+def _flat(said: object) -> str:
+    if isinstance(said, dict):
+        return "; ".join(f"{name}: {_flat(each)}" for name, each in said.items())
+    if isinstance(said, list):
+        return "; ".join(map(_flat, said))
+    return "" if said is None else str(said)
+
+
+def _read(body: bytes) -> Any:
+    """JSON, or else the text as it is."""
+    if not body.strip():
+        return None
+    text = body.decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _told(error: Exception) -> str:
+    return str(error).rpartition(": ")[2] or type(error).__name__
+
+
+def _seconds(asked: str | None) -> float | None:
+    """How long a server asks us to wait; None if it does not say so in seconds."""
+    return min(float(asked), LONGEST_WAIT) if asked is not None and asked.strip().isdigit() else None
+
+
+def _with_query(path: str, query: Mapping[str, object]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path

@@ -1,0 +1,123 @@
+"""A person's go at a Prolific study in one shape, although list, detail and event differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+RESERVED, ACTIVE, AWAITING = "RESERVED", "ACTIVE", "AWAITING REVIEW"
+APPROVED, REJECTED = "APPROVED", "REJECTED"
+RETURNED, TIMED_OUT = "RETURNED", "TIMED OUT"
+UNDER_WAY = frozenset((RESERVED, ACTIVE))
+GIVEN_UP = frozenset((RETURNED, TIMED_OUT))
+"""The place is open again, and nothing was submitted."""
+STATES = {AWAITING: "submitted", APPROVED: "approved", "PARTIALLY APPROVED": "approved", REJECTED: "rejected"}
+"""Those that say that work was submitted, as our states. An unknown one is never final."""
+KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", "SCREENED OUT"}
+
+_NAMES = {
+    "id": ("id", "resource_id"),
+    "participant": ("participant_id", "participant"),
+    "study": ("study_id", "study"),
+    "code": ("entered_code", "study_code"),
+}
+_READ = {name for names in _NAMES.values() for name in names} | {
+    "status",
+    "started_at",
+    "completed_at",
+    "return_requested",
+    "bonus_payments",
+}
+_NOT_KEPT = frozenset({"ip"})
+"""What Prolific tells and nobody needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A submission, in Prolific's word, in any state. Its id is the SESSION_ID of our form's address."""
+
+    id: str
+    participant: str
+    study: str
+    status: str
+    """In capitals with blanks, also if it is one that nobody knows."""
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    code: str = ""
+    """The completion code that the person brought; "NOCODE" or "" if none."""
+    return_requested: datetime | None = None
+    bonuses: tuple[Decimal, ...] | None = None
+    """Paid bonuses in major units; None if this answer does not tell."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that nobody here knows, as they came."""
+
+    @property
+    def state(self) -> str | None:
+        """Our state of submitted work; None if nothing is known to be submitted."""
+        return STATES.get(self.status)
+
+
+def session_of(told: Mapping[str, Any]) -> Session:
+    """A submission as a list, a detail or an event tells it. What is missing is empty.
+
+    >>> session_of({"id": "6a", "participant_id": "5b", "status": "TIMED-OUT"}).status
+    'TIMED OUT'
+    """
+
+    def first(name: str) -> str:
+        found = [told[each] for each in _NAMES[name] if told.get(each) is not None]
+        return str(found[0]) if found else ""
+
+    paid = told.get("bonus_payments")
+    return Session(
+        id=first("id"),
+        participant=first("participant"),
+        study=first("study"),
+        status=status_of(told.get("status")),
+        started_at=moment_of(told.get("started_at")),
+        completed_at=moment_of(told.get("completed_at")),
+        code=first("code"),
+        return_requested=moment_of(told.get("return_requested")),
+        bonuses=None if not isinstance(paid, list) else tuple(map(major, paid)),
+        more={name: each for name, each in told.items() if name not in _READ | _NOT_KEPT},
+    )
+
+
+def status_of(told: object) -> str:
+    """A status in one spelling, whichever it is.
+
+    >>> [status_of(each) for each in ("AWAITING_REVIEW", "TIME-OUT", "SCREENED OUT", "SOMETHING NEW", None)]
+    ['AWAITING REVIEW', 'TIMED OUT', 'SCREENED OUT', 'SOMETHING NEW', '']
+    """
+    text = " ".join(str(told or "").upper().replace("_", " ").replace("-", " ").split())
+    return TIMED_OUT if text in ("TIME OUT", "TIMEOUT", "TIMEDOUT") else text
+
+
+def moment_of(told: object) -> datetime | None:
+    """A time in ISO 8601; None if there is none, or none that can be read."""
+    try:
+        moment = datetime.fromisoformat(str(told))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def minor(amount: Decimal) -> int:
+    """Major units as Prolific's rewards have them.
+
+    >>> minor(Decimal("1.50"))
+    150
+    """
+    return int(amount * 100)
+
+
+def major(amount: object) -> Decimal:
+    """Minor units as our books have them.
+
+    >>> major(150)
+    Decimal('1.50')
+    """
+    return (Decimal(str(amount)) / 100).quantize(Decimal("0.01"))

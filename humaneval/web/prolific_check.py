@@ -1,0 +1,42 @@
+"""Asks Prolific whether the ids of an address are a person's: whoever has the address can invent some."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.prolific.sessions import Session
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import HumanEvalError
+
+_log = logging.getLogger(__name__)
+
+
+class Checker:
+    """`open_at` opens a study at an endpoint, both by name, with the requester's keys."""
+
+    def __init__(self, open_at: Callable[[str, str], StudyAtPlatform]) -> None:
+        self._open_at = open_at
+        self._platforms: dict[str, Prolific] = {}
+
+    def session(self, endpoint: str, study: str, assignment: str) -> Session | None:
+        """The submission with this id; None if there is none. Raises HumanEvalError if nobody says."""
+        return self._platform(endpoint, study).session(assignment, tries=2)
+
+    def given_up(self, endpoint: str, study: str, hit: str) -> frozenset[str]:
+        """The submissions whose places are open again, as far as Prolific says."""
+        try:
+            platform = self._platform(endpoint, study)
+            platform.sessions(hit)
+            return frozenset(platform.given_up(hit))
+        except HumanEvalError as error:
+            _log.warning("study %s at %s: %s", study, endpoint, error.message)
+            return frozenset()
+
+    def _platform(self, endpoint: str, study: str) -> Prolific:
+        if study not in self._platforms:
+            platform = self._open_at(endpoint, study).platform
+            assert isinstance(platform, Prolific)
+            self._platforms[study] = platform
+        return self._platforms[study]

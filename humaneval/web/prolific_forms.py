@@ -1,0 +1,212 @@
+"""Forms for people who come from Prolific, and their way back, which begins when their answers are stored.
+
+The ids of the address are checked with Prolific and kept here. From then on a signed address leads to the
+form.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, current_app, g, redirect, request
+from itsdangerous import BadSignature
+
+from humaneval.crowd import endpoints
+from humaneval.crowd.claims import Opened, Outcome, Visit
+from humaneval.crowd.form_of_row import form_shown
+from humaneval.crowd.form_page import Delivery
+from humaneval.crowd.found_hit import FoundHit
+from humaneval.crowd.free_rows import give_back
+from humaneval.crowd.prolific.answered import codes_of
+from humaneval.crowd.prolific.draft import NO_CONSENT, PLACEHOLDERS
+from humaneval.crowd.prolific.outcome import completion_url, outcome_of
+from humaneval.crowd.prolific.sessions import GIVEN_UP, REJECTED
+from humaneval.crowd.work import Work
+from humaneval.errors import HumanEvalError
+from humaneval.store.types import now
+from humaneval.study.words import Channel
+from humaneval.web.forms import (
+    by_program,
+    context,
+    form_page,
+    hit_with,
+    kept,
+    known_fields,
+    only_looking,
+    opened,
+    reopened,
+    with_gaps,
+    work_with,
+)
+from humaneval.web.ids import is_id, read_ids
+from humaneval.web.messages import message, root
+from humaneval.web.security import allow_frames
+
+blueprint = Blueprint("prolific", __name__)
+
+ENDPOINT = "prolific"
+PARTICIPANT, STUDY, SESSION = PLACEHOLDERS
+CHANNEL: Channel = "panel"
+"""The words for people whom a panel has sent."""
+
+
+@blueprint.get("/prolific/<key>")
+def begin(key: str) -> Response:
+    """Give this submission its row, and redirect to an address without ids. Repeating it changes nothing."""
+    hit = _find(key)
+    if hit is None:
+        return _unknown()
+    if only_looking():
+        return Response(status=204)
+    ids = read_ids(request.args, [PARTICIPANT, SESSION, STUDY])
+    names = [PARTICIPANT, SESSION, STUDY]
+    if not all(is_id(ids[name], names) for name in (PARTICIPANT, SESSION)):
+        return message(
+            "incomplete_heading", "incomplete_panel", status=400, names=f"{PARTICIPANT}, {SESSION}"
+        )
+    visit = Visit(ids[SESSION], ids[PARTICIPANT], now(), program=by_program())
+    confirmed = _confirmed(hit, visit)
+    if isinstance(confirmed, Response):
+        return confirmed
+    found = opened(hit, visit._replace(confirmed=confirmed))
+    checker = context().checker
+    if found.outcome is Outcome.FULL and checker is not None:
+        returned = checker.given_up(hit.endpoint, hit.study_name, hit.external_id or "")
+        found = opened(hit, visit._replace(confirmed=confirmed, returned=returned)) if returned else found
+    refusal = _refusal(hit, found)
+    if refusal is not None:
+        return refusal
+    return _see(f"{root()}prolific/{key}/{_token(key, found.assignment_id)}")
+
+
+def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
+    """Whether Prolific says that the visitor is who the address says; a page if it says otherwise.
+
+    False if it says nothing now: then the place is given all the same, as long as there is one.
+    """
+    checker = context().checker
+    if checker is None:
+        return False
+    try:
+        there = checker.session(hit.endpoint, hit.study_name, visit.assignment)
+    except HumanEvalError as error:
+        current_app.logger.warning("Prolific was asked about a submission: %s", error.message)
+        return False
+    if there is None or there.participant != visit.worker:
+        return _stranger()
+    if hit.external_id is not None and there.study not in ("", hit.external_id):
+        return _stranger()
+    if there.status in GIVEN_UP | {REJECTED}:
+        return message("place_gone_heading", "place_gone_text", status=410)
+    return True
+
+
+@blueprint.get("/prolific/<key>/<token>")
+def show(key: str, token: str) -> Response:
+    """The person's form, or the way back to Prolific if it is answered."""
+    hit, assignment_id = _find(key), _read_token(key, token)
+    if hit is None or assignment_id is None:
+        return _unknown()
+    if only_looking():
+        return Response(status=204)
+    found = reopened(hit, assignment_id)
+    refusal = _refusal(hit, found)
+    if refusal is not None:
+        return refusal
+    work = work_with(found.assignment_id)
+    if found.outcome is Outcome.ANSWERED:
+        return _back(work, outcome_of(context().engine, work))
+    form = form_shown(context().engine, work.hit, work.row_id)
+    return form_page(form, _delivery(key, token))
+
+
+@blueprint.post("/prolific/<key>/<token>")
+def answer(key: str, token: str) -> Response:
+    """Store the answers, and only then lead back to Prolific. Sending twice changes nothing."""
+    hit, assignment_id = _find(key), _read_token(key, token)
+    if hit is None or assignment_id is None:
+        return _unknown()
+    work = work_with(assignment_id)
+    if work.answered is None:
+        fields = known_fields(request.form, work)
+        gaps = with_gaps(work, fields)
+        if gaps is not None:
+            return form_page(gaps, _delivery(key, token), status=422)
+        kept(work, fields)
+        context().answered(hit.endpoint, hit.study_name)
+        work = work_with(assignment_id)
+    return _back(work, outcome_of(context().engine, work))
+
+
+@blueprint.post("/prolific/<key>/<token>/decline")
+def decline(key: str, token: str) -> Response:
+    """The person does not want to take part: their row is free, and Prolific asks for the place back."""
+    hit, assignment_id = _find(key), _read_token(key, token)
+    if hit is None or assignment_id is None:
+        return _unknown()
+    work = work_with(assignment_id)
+    if work.answered is not None:
+        return _back(work, outcome_of(context().engine, work))
+    moment, given = now(), [work.external_id]
+    context().writer.write(hit.study_id, lambda connection: give_back(connection, hit, given, moment))
+    return _back(work, NO_CONSENT)
+
+
+def _find(key: str) -> FoundHit | None:
+    """The Prolific study with this key."""
+    hit = hit_with(key)
+    if hit is None or hit.endpoint != ENDPOINT:
+        return None
+    g.study, g.channel = hit.settings, CHANNEL
+    allow_frames([], [_site()])
+    return hit
+
+
+def _site() -> str:
+    return endpoints.known(ENDPOINT, context().settings).submit_origin
+
+
+def _back(work: Work, outcome: str) -> Response:
+    code = codes_of(context().engine, work.hit.endpoint, work.hit.id).get(outcome, "")
+    return _see(completion_url(_site(), code))
+
+
+def _refusal(hit: FoundHit, found: Opened) -> Response | None:
+    if found.outcome in (Outcome.FORM, Outcome.ANSWERED):
+        return None
+    if found.outcome is Outcome.LIMIT:
+        forms = hit.settings.design.rows_per_annotator
+        return message("limit_heading", "limit_link", "give_place_back", forms=forms)
+    if found.outcome is Outcome.KEPT_OUT:
+        return message("kept_out_heading", "kept_out_link", "give_place_back")
+    if found.outcome in (Outcome.FULL, Outcome.BEYOND):
+        return message("full_heading", "full_link", "give_place_back")
+    return _unknown()
+
+
+def _stranger() -> Response:
+    return message("unsigned_heading", "open_from_panel", status=403)
+
+
+def _unknown() -> Response:
+    return message("unknown_link_heading", "unknown_link_text", status=404)
+
+
+def _token(key: str, assignment_id: int) -> str:
+    """A token that leads back to a claim, only in this study."""
+    return str(context().signer.dumps(assignment_id, salt=f"prolific {key}"))
+
+
+def _read_token(key: str, token: str) -> int | None:
+    try:
+        return int(context().signer.loads(token, salt=f"prolific {key}"))
+    except BadSignature:
+        return None
+
+
+def _delivery(key: str, token: str) -> Delivery:
+    action = f"{root()}prolific/{key}/{token}"
+    return Delivery(action=action, token=token, channel=CHANNEL, root=root(), may_decline=True)
+
+
+def _see(target: str) -> Response:
+    response: Response = redirect(target, 303)  # type: ignore[assignment]  # typed as Werkzeug's, here always Flask's
+    return response

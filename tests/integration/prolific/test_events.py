@@ -1,0 +1,134 @@
+"""Events from Prolific: signed over what came, fresh, handled once, in the order in which things happened."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import urllib3
+from sqlalchemy import event, func, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.prolific.events import SECRET, event_in
+from humaneval.errors import InputError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import EventRow, MetaRow
+from tests.integration.prolific.people import Person, World
+
+KEY = "a-secret"
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+
+
+def request(
+    body: bytes, *, key: str = KEY, at: datetime = NOW, happened: datetime | None = None, id: str = "e1"
+) -> dict[str, str]:
+    """The headers of an event, by Prolific's description."""
+    seconds = str(int(at.timestamp()))
+    digest = hmac.digest(key.encode(), seconds.encode() + body, "sha256")
+    return {
+        "X-Prolific-Request-Timestamp": seconds,
+        "X-Prolific-Request-Signature": base64.b64encode(digest).decode(),
+        "X-Event-ID": id,
+        "X-Timestamp": str(int((happened or at).timestamp())),
+    }
+
+
+def body_of(submission: str, status: str) -> bytes:
+    told = {"event_type": "submission.status.change", "resource_id": submission, "status": status}
+    return json.dumps({**told, "participant_id": "P"}, indent=1).encode()
+
+
+def test_the_signature_is_over_the_raw_body() -> None:
+    body = body_of("S", "RETURNED")
+    found = event_in(request(body), body, KEY, NOW)
+    assert (found.about, found.status) == ("S", "RETURNED")
+    for headers, sent in (
+        (request(body), json.dumps(json.loads(body)).encode()),  # the same in other words
+        (request(body, key="another"), body),
+        ({**request(body), "X-Prolific-Request-Timestamp": str(int(NOW.timestamp()) + 1)}, body),
+        ({}, body),
+        ({**request(body), "X-Prolific-Request-Signature": "ä"}, body),
+    ):
+        with pytest.raises(InputError, match="wrong"):
+            event_in(headers, sent, KEY, NOW)
+
+
+@pytest.mark.parametrize("off", [timedelta(minutes=6), -timedelta(minutes=6)])
+def test_a_signature_that_is_not_fresh_is_refused(off: timedelta) -> None:
+    body = body_of("S", "RETURNED")
+    with pytest.raises(InputError, match="old"):
+        event_in(request(body, at=NOW + off), body, KEY, NOW)
+
+
+@pytest.fixture
+def listening(world: World) -> World:
+    world.publish()
+    with writing(world.engine) as session:
+        session.add(MetaRow(key=SECRET, value=KEY))
+    return world
+
+
+def send(world: World, person: Person, status: str, **signed: Any) -> int:
+    body = body_of(person.submission, status)
+    headers = request(body, **{"at": datetime.now(UTC), **signed})
+    answer = urllib3.request("POST", f"{world.forms}/prolific/events", body=body, headers=headers)
+    return int(answer.status)
+
+
+def handled(world: World) -> int:
+    with reading(world.engine) as session:
+        return session.scalar(select(func.count()).select_from(EventRow)) or 0
+
+
+@pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "TIMED_OUT"])
+def test_a_place_that_is_open_again_is_free_at_once_and_once(listening: World, status: str) -> None:
+    ann = listening.person("Ann")
+    ann.take()
+    (row,) = listening.rows()
+    assert send(listening, ann, status, key="somebody else's") == 400
+    assert listening.rows() == [row]
+    assert send(listening, ann, status) == 204
+    assert listening.rows() == []
+    ann.give_back()
+    ben = listening.person("Ben")
+    ben.take()
+    assert listening.rows() == [row]
+    assert send(listening, ann, status) == 204  # the same event again
+    assert (listening.rows(), handled(listening)) == ([row], 1)
+
+
+def test_what_happened_before_does_not_count_after_what_happened_later(listening: World) -> None:
+    ann, moment = listening.person("Ann"), datetime.now(UTC)
+    ann.take()
+    assert send(listening, ann, "ACTIVE", id="later", happened=moment) == 204
+    assert send(listening, ann, "RETURNED", id="earlier", happened=moment - timedelta(seconds=9)) == 204
+    assert len(listening.rows()) == 1
+
+
+@pytest.mark.parametrize("status", ["AWAITING REVIEW", "PROCESSING", "ON HOLD", ""])
+def test_other_states_free_nothing(listening: World, status: str) -> None:
+    ann = listening.person("Ann")
+    ann.take()
+    assert send(listening, ann, status) == 204
+    assert len(listening.rows()) == 1
+
+
+def test_an_event_counts_as_handled_only_with_what_it_changes(listening: World) -> None:
+    ann = listening.person("Ann")
+    ann.take()
+
+    def handler(session: Session) -> None:
+        raise RuntimeError("the server dies")
+
+    event.listen(Session, "before_commit", handler)
+    try:
+        assert send(listening, ann, "RETURNED") >= 500
+    finally:
+        event.remove(Session, "before_commit", handler)
+    assert (handled(listening), len(listening.rows())) in ((0, 1), (1, 0))
+    assert send(listening, ann, "RETURNED") == 204
+    assert (handled(listening), listening.rows()) == (1, [])

@@ -1,0 +1,233 @@
+"""Kills at every call and faults of the service: one study, nobody paid twice, no row lost or given twice."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.platform import PreparedBonus
+from humaneval.crowd.prolific.client import ProlificClient
+from humaneval.crowd.prolific.draft import key_of
+from humaneval.crowd.prolific.platform import Prolific
+from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.market.prolific import Faults, ProlificFault
+from humaneval.store.engine import reading
+from humaneval.store.tables import PaymentRow
+from tests.integration.prolific.people import Person, World
+
+TRIES = 40
+BONUS = Decimal("0.50")
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, nth: int, *, after: bool) -> Iterator[None]:
+    """Dies at the nth call, before it leaves or when it was carried out."""
+    real, calls = ProlificClient._reply, 0
+
+    def reply(self: ProlificClient, *arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == nth and not after:
+            raise Killed
+        answer = real(self, *arguments)
+        if calls == nth:
+            raise Killed
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProlificClient, "_reply", reply)
+        yield
+
+
+def ours_there(world: World) -> list[str]:
+    """The states of the studies there that are ours."""
+    listed = world.platform()._client.pages("list", f"/projects/{world.project}/studies/")
+    return [each["status"] for each in listed if key_of(each)]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("nth", [6, 7, 8, 9])
+def test_publishing_that_was_killed_at_any_call_ends_with_one_study(
+    world: World, monkeypatch: pytest.MonkeyPatch, nth: int, after: bool
+) -> None:
+    try:
+        with dying(monkeypatch, nth, after=after):
+            world.publish()
+    except Killed:
+        pass
+    world.publish()
+    assert ours_there(world) == ["ACTIVE"]
+    assert world.publish().made == 0
+    assert world.collect().hits_differ == ()
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_bonus_that_was_killed_at_any_call_is_never_paid_twice(
+    world_of: Callable[..., World], sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    world = world_of(sqlite_engine, design={"annotators": 10})
+    world.publish()
+    people = world.answered_by(*(f"person {number}" for number in range(10)))
+    world.collect()
+    unpaid = 0
+    for nth, person in enumerate(people, 1):
+        try:
+            with dying(monkeypatch, nth, after=after):
+                bonus(world, person)
+        except Killed:
+            pass
+        for _ in range(2):
+            world.clock.move(minutes=1)
+            tried(partial(bonus, world, person))
+        there = paid(world, person)
+        assert there in ([BONUS], [])
+        unpaid += not there
+    # From "about to pay" being written down until the call that pays, nobody can know: there are two calls.
+    assert unpaid == (1 if after else 2)
+
+
+def test_two_programs_that_pay_one_bonus_pay_it_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    real, calls = Prolific.prepare_bonus, 0
+
+    def prepare(self: Prolific, assignment: str, amount: Decimal) -> PreparedBonus | None:
+        nonlocal calls
+        calls += 1
+        prepared = real(self, assignment, amount)
+        if calls == 1:
+            bonus(world, ann)  # the other program, meanwhile
+        return prepared
+
+    monkeypatch.setattr(Prolific, "prepare_bonus", prepare)
+    with pytest.raises(PlatformError, match="another program"):
+        bonus(world, ann)
+    world.clock.move(minutes=1)
+    assert paid(world, ann) == [BONUS]
+    bonus(world, ann)
+    assert paid(world, ann) == [BONUS]
+
+
+def test_two_programs_that_publish_one_study_publish_it_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = ProlificClient.send, 0
+
+    def send(self: ProlificClient, what: str, *arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += what == "make a study"
+        if what == "make a study" and calls == 1:
+            world.publish()  # the other program, meanwhile
+        return real(self, what, *arguments, **options)
+
+    monkeypatch.setattr(ProlificClient, "send", send)
+    world.publish()
+    assert sorted(ours_there(world)) == ["ACTIVE", "UNPUBLISHED"]
+    assert world.study_there()["status"] == "ACTIVE"
+
+
+def bonus(world: World, person: Person) -> None:
+    pay_bonus(world.at(), assignment=person.submission, amount=BONUS, reason="good", purpose="good")
+
+
+def paid(world: World, person: Person) -> list[Decimal]:
+    there = world.platform().session(person.submission)
+    assert there is not None
+    return list(there.bonuses or ())
+
+
+SAFE = ("throttled", "throttled-bare", "unavailable", "reply-lost", "dropped")
+
+
+class TestSchedules:
+    """Whole studies while calls fail at random."""
+
+    @pytest.fixture(params=[0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 40))])
+    def faults(self, request: pytest.FixtureRequest) -> Faults:
+        plan = [ProlificFault(kind=kind, chance=0.06) for kind in SAFE]
+        plan += [ProlificFault(kind=kind, chance=0.05) for kind in ("processing", "unknown-status")]
+        return Faults(plan, request.param, of=ProlificFault)
+
+    def test_every_step_is_repeated_until_it_is_done(
+        self, world: World, faults: Faults, request: pytest.FixtureRequest
+    ) -> None:
+        chance = random.Random(faults.plan.seed)
+        until(world.publish)
+        waiting = [f"person {number}" for number in range(4)]
+        people: list[Person] = []
+        while waiting:
+            person = world.person(waiting.pop())
+            assert person.reserve()
+            person.start()
+            until(partial(opened, person))
+            if chance.random() < 0.3:
+                person.give_back()
+                waiting.append(person.name + "'s friend")
+            else:
+                until(partial(answered, person))
+                person.finish()
+                people.append(person)
+            if chance.random() < 0.5:
+                tried(world.collect)
+        until(lambda: world.collect().submissions == 4 or fail())
+        until(lambda: (approve_work(world.at()) * 0 == 0 and all_approved(world, people)) or fail())
+        for person in people:
+            for _ in range(3):
+                tried(partial(bonus, world, person))
+                world.clock.move(minutes=1)
+        faults.replace([], 0)
+        world.collect()
+        assert ours_there(world) == ["AWAITING REVIEW"] or ours_there(world) == ["COMPLETED"]
+        assert len(world.rows()) == len(set(world.rows())) == 4
+        assert world.states()["approved"] == 4
+        for person in people:
+            assert paid(world, person) in ([BONUS], [])
+        with reading(world.engine) as session:
+            kinds = Counter(session.scalars(select(PaymentRow.kind).where(PaymentRow.state == "paid")))
+        assert kinds["reward"] == 4
+        assert kinds["bonus"] <= sum(len(paid(world, person)) for person in people)
+
+
+def all_approved(world: World, people: list[Person]) -> bool:
+    return {world.status_of(each.submission) for each in people} == {"APPROVED"}
+
+
+def opened(person: Person) -> None:
+    if person.open().form(field="form") is None:
+        fail()
+
+
+def answered(person: Person) -> None:
+    if not person.answer():
+        fail()
+
+
+def fail() -> None:
+    raise HumanEvalError("not yet")
+
+
+def tried(step: Callable[[], object]) -> bool:
+    try:
+        step()
+    except HumanEvalError:
+        return False
+    return True
+
+
+def until(step: Callable[[], object]) -> None:
+    assert any(tried(step) for _ in range(TRIES))

@@ -1,0 +1,309 @@
+"""What is published, approved, rejected and paid at Prolific: once, and only what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.approve import approve_work, reject_work
+from humaneval.crowd.ask_return import ask_returns
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.close import close_all
+from humaneval.crowd.endpoints import prolific
+from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.ledger import spent
+from humaneval.crowd.notify import notify_workers
+from humaneval.crowd.prolific.evidence import evidence_for
+from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.reconcile import reconcile
+from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.market.prolific import Faults, ProlificFault
+from humaneval.store.engine import reading
+from humaneval.store.tables import OutboxRow
+from humaneval.study.enlarge import enlarge
+from tests.integration.prolific.people import Person, World
+
+BONUS = {"amount": Decimal("0.50"), "reason": "thorough", "purpose": "thorough"}
+
+
+def pay(world: World, person: Person, **changed: object) -> str:
+    return pay_bonus(world.at(), assignment=person.submission, **{**BONUS, **changed}).state
+
+
+def bonuses(world: World, person: Person) -> list[Decimal]:
+    world.clock.move(minutes=1)
+    there = world.platform().session(person.submission)
+    assert there is not None
+    return list(there.bonuses or ())
+
+
+def write(world: World, operation: str) -> OutboxRow:
+    with reading(world.engine) as session:
+        row = session.scalars(select(OutboxRow).where(OutboxRow.operation == operation)).one()
+        session.expunge_all()
+    return row
+
+
+def test_P12_approval_pays_the_reward_and_nothing_else(world: World) -> None:
+    world.publish()
+    ann, ben = world.answered_by("Ann", "Ben")
+    world.collect()
+    assert approve_work(world.at(), assignments=[ann.submission]) == 1
+    assert [world.status_of(each.submission) for each in (ann, ben)] == ["APPROVED", "AWAITING REVIEW"]
+    assert bonuses(world, ann) == []
+    assert approve_work(world.at(), assignments=[ann.submission]) == 0
+    cost = spent(world.at().study, "prolific")
+    assert (cost.rewards, cost.fees > 0) == (Decimal("0.80"), True)
+    assert reconcile(world.at()).differences == ()
+
+
+def test_many_are_approved_together_and_each_is_seen_to_be(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, design={"annotators": 12})
+    world.publish()
+    people = world.answered_by(*(f"person {number}" for number in range(12)))
+    world.collect()
+    assert approve_work(world.at()) == 12
+    assert {world.status_of(each.submission) for each in people} == {"APPROVED"}
+    books = reconcile(world.at())
+    assert (books.differences, books.left) == ((), Decimal("0.00"))
+
+
+def test_P07_an_approval_that_comes_before_the_submission_waits_for_it(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            ann.finish()
+
+    world.platform(wait=wait).approve(ann.submission)
+    assert world.status_of(ann.submission) == "APPROVED"
+    assert len(waits) == 3
+
+
+def test_P24_a_rejection_has_one_category_and_a_reason_made_from_evidence(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann", right=False)
+    world.collect()
+    made = evidence_for(world.at(), ann.submission)
+    assert made.category == "FAILED_CHECK"
+    assert len(made.reason) >= 100
+    assert "In 1 of 1 stories" in made.reason
+    for reason, category in (("too short", made.category), (made.reason, ""), (made.reason, "BAD")):
+        with pytest.raises(UsageError):
+            reject_work(world.at(), assignments=[ann.submission], reason=reason, category=category)
+        assert world.status_of(ann.submission) == "AWAITING REVIEW"
+    reject_work(world.at(), assignments=[ann.submission], reason=made.reason, category=made.category)
+    assert world.status_of(ann.submission) == "REJECTED"
+
+
+def test_P05_the_place_of_rejected_work_opens_again_with_its_row(world: World) -> None:
+    world.publish()
+    people = world.answered_by("Ann", "Ben", "Cleo", "Dan", right=False)
+    world.collect()
+    made = evidence_for(world.at(), people[0].submission)
+    reject_work(world.at(), assignments=[people[0].submission], reason=made.reason, category=made.category)
+    assert len(world.rows()) == 3
+    world.answered_by("Eve")
+    assert len(set(world.rows())) == 4
+    world.collect()
+    assert len(set(world.rows())) == 4
+
+
+def test_P17_one_failed_check_is_no_reason_in_a_longer_study(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, hit={"expected_minutes": 6, "reward": "1.00"})
+    world.publish()
+    (ann,) = world.answered_by("Ann", right=False)
+    world.collect()
+    with pytest.raises(UsageError) as caught:
+        evidence_for(world.at(), ann.submission)
+    assert "ask-return" in caught.value.hint
+    reason = "The control sentence was not marked; we would rather not reject your work."
+    assert ask_returns(world.at(), [ann.submission], reason, dry_run=False) == 1
+    assert ask_returns(world.at(), [ann.submission], reason, dry_run=False) == 0
+    assert world.status_of(ann.submission) == "AWAITING REVIEW"
+    ann.give_back()
+    world.collect()
+    assert world.rows() == []
+
+
+def test_P06_whoever_was_asked_to_return_and_did_not_is_named(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    reason = "Something went wrong on our side; a return costs you nothing."
+    ask_returns(world.at(), [ann.submission], reason, dry_run=False)
+    ann.answer()
+    ann.finish()
+    assert world.collect().notes == (
+        f"{ann.submission} was asked to return and is still submitted: approve or reject it.",
+    )
+
+
+def test_a_bonus_is_paid_once_for_each_purpose(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    assert pay(world, ann) == "paid"
+    assert pay(world, ann) == "paid"
+    assert pay(world, ann, purpose="another") == "paid"
+    assert bonuses(world, ann) == [Decimal("0.50")] * 2
+    books = reconcile(world.at())
+    assert (books.bonuses, books.bonuses_there, books.differences) == (Decimal("1.00"), Decimal("1.00"), ())
+
+
+def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    assert pay(world, ann, amount=Decimal("0.00")) == "nothing due"
+    assert bonuses(world, ann) == []
+
+
+class TestLostAnswers:
+    """The call that pays was carried out or not, and its answer was lost."""
+
+    @pytest.fixture
+    def faults(self, request: pytest.FixtureRequest) -> Faults:
+        return Faults([ProlificFault(kind=request.param, only=("pay_bonuses",), times=1)], of=ProlificFault)
+
+    @pytest.mark.parametrize("faults", ["reply-lost"], indirect=True)
+    def test_a_bonus_whose_answer_was_lost_is_found_and_never_sent_again(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with pytest.raises(PlatformError):
+            pay(world, ann)
+        assert write(world, "bonus").state == "pending"
+        with pytest.raises(PlatformError, match="unconfirmed"):  # Prolific pays later
+            pay(world, ann)
+        assert bonuses(world, ann) == [Decimal("0.50")]
+        assert pay(world, ann) == "paid"
+        assert bonuses(world, ann) == [Decimal("0.50")]
+
+    @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
+    def test_a_bonus_that_may_have_been_paid_stays_unconfirmed(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        for _ in range(3):
+            with pytest.raises(PlatformError):
+                pay(world, ann)
+            assert bonuses(world, ann) == []
+        assert write(world, "bonus").request["prepared"]
+
+    @pytest.mark.parametrize("faults", ["throttled"], indirect=True)
+    def test_a_bonus_that_was_refused_can_be_paid(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with pytest.raises(PlatformError):
+            pay(world, ann)
+        assert pay(world, ann) == "paid"
+        assert bonuses(world, ann) == [Decimal("0.50")]
+
+
+def test_a_bonus_that_costs_more_than_was_agreed_is_not_paid(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    at = world.at()
+    assert isinstance(at.platform, Prolific)
+    monkeypatch.setattr(
+        at.platform.account, "bonus_cost", lambda amount: at.platform.cost(Decimal("0.01"), 1)
+    )
+    with pytest.raises(PlatformError, match="was agreed"):
+        pay_bonus(at, assignment=ann.submission, **BONUS)
+    assert bonuses(world, ann) == []
+
+
+def test_P15_nothing_that_spends_leaves_for_the_real_host_without_live(sqlite_engine: Engine) -> None:
+    there = Prolific(prolific("https://api.prolific.com"), sqlite_engine, token="t", project="p")
+    with pytest.raises(UsageError, match="--live"):
+        there.bonus("S", "P", Decimal("1.00"), "thanks", "B")
+    with pytest.raises(UsageError, match="--live"):
+        there.publish(object(), "")
+
+
+def test_more_forms_are_more_places_of_the_same_study(world: World) -> None:
+    world.publish()
+    world.answered_by("Ann", "Ben", "Cleo", "Dan")
+    world.collect()
+    enlarge(world.at().study, 3, "more")
+    planned = world.plan()
+    assert (planned.hits, planned.more_places, planned.assignments) == (0, 3, 3)
+    assert planned.cost.rewards == Decimal("2.40")
+    world.publish()
+    there = world.study_there()
+    assert (there["total_available_places"], there["status"]) == (7, "ACTIVE")
+    world.answered_by("Eve", "Fay", "Gil")
+    assert world.collect().hits_differ == ()
+    assert len(set(world.rows())) == 7
+    assert world.plan().more_places == 0
+
+
+def test_a_study_is_paused_started_and_stopped(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    assert expire_all(world.at()).hits == 1
+    assert world.study_there()["status"] == "PAUSED"
+    assert not world.person("Ben").reserve()
+    ann.answer()  # who is at work can finish
+    ann.finish()
+    extend_all(world.at(), 1)
+    assert world.study_there()["status"] == "ACTIVE"
+    world.collect()
+    with pytest.raises(PlatformError, match="neither approved nor rejected"):
+        close_all(world.at(), wait=0)
+    approve_work(world.at())
+    close_all(world.at(), wait=0)
+    assert world.study_there()["status"] == "COMPLETED"
+
+
+def test_a_letter_goes_to_a_participant_once(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    sent = [notify_workers(world.at(), subject="Hello", text="Thanks", workers=[ann.id]).sent for _ in "ab"]
+    assert sent == [1, 0]
+
+
+def test_earlier_peoples_group_is_kept_out(world_of: Callable[..., World], sqlite_engine: Engine) -> None:
+    first = world_of(sqlite_engine, "first")
+    first.publish()
+    (ann,) = first.answered_by("Ann")
+    first.collect()
+    second = world_of(sqlite_engine, "second", participants={"exclude_studies": ["first"]})
+    second.publish()
+    there = second.study_there()
+    assert [each["filter_id"] for each in there["filters"]] == ["participant_group_blocklist"]
+    assert not ann.reserve_at(there["id"])
+    assert second.person("Ben").reserve_at(there["id"])
+
+
+def test_what_is_otherwise_there_than_planned_stops_approvals(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    world.platform()._client.set(
+        "change", "PATCH", f"/studies/{world.hit().external_id}/", {"total_available_places": 5}
+    )
+    with pytest.raises(PartialError):
+        world.collect()
+    with pytest.raises((PlatformError, PartialError), match="what is planned is not what is there"):
+        approve_work(world.at())
+    assert world.status_of(ann.submission) == "AWAITING REVIEW"

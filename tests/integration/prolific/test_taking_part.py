@@ -1,0 +1,248 @@
+"""Each place of a study at Prolific gets one row, and the way back begins when the answers are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import Engine, event, func, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.prolific.answered import codes_of
+from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK, NO_CONSENT
+from humaneval.crowd.prolific.platform import NO_ANSWERS
+from humaneval.store.engine import reading
+from humaneval.store.tables import AnswerRow, AssignmentRow
+from tests.integration.prolific.people import World
+
+
+def codes(world: World) -> dict[str, str]:
+    return codes_of(world.engine, "prolific", world.hit().id)
+
+
+def stored(world: World) -> int:
+    with reading(world.engine) as session:
+        return session.scalar(select(func.count()).select_from(AssignmentRow)) or 0
+
+
+def test_a_study_is_published_answered_and_collected(world: World) -> None:
+    published = world.publish()
+    assert (published.made, published.assignments) == (1, 4)
+    there = world.study_there()
+    assert (there["status"], there["total_available_places"], there["reward"]) == ("ACTIVE", 4, 80)
+    people = world.answered_by("Ann", "Ben", "Cleo", "Dan")
+    assert len(set(world.rows())) == 4
+    found = world.collect()
+    assert (found.submissions, found.new, found.differences) == (4, 4, ())
+    assert world.states() == {"submitted": 4}
+    assert {world.status_of(each.submission) for each in people} == {"AWAITING REVIEW"}
+    assert world.collect().new == 0
+
+
+def test_P05_a_returned_place_frees_its_row_once(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    (row,) = world.rows()
+    ann.give_back()
+    world.collect()
+    assert world.rows() == []
+    ben = world.person("Ben")
+    ben.take()
+    assert world.rows() == [row]
+    world.collect()  # Ann's return is seen again
+    assert world.rows() == [row]
+
+
+def test_P05_a_place_that_timed_out_frees_its_row_and_late_answers_are_kept(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    world.clock.move(minutes=46)
+    world.collect()
+    assert world.rows() == []
+    ben = world.person("Ben")
+    ben.take()
+    assert ann.answer()  # after her time, while Ben has her row
+    found = world.collect()
+    assert (found.submissions, found.not_handed_over) == (0, 1)
+    assert [each.assignment for each in found.unpaid] == [ann.submission]
+    assert len(world.rows()) == 1
+
+
+def test_P05_whoever_takes_a_reopened_place_gets_a_row_before_anything_is_collected(world: World) -> None:
+    world.publish()
+    people = [world.person(name) for name in ("Ann", "Ben", "Cleo", "Dan")]
+    for each in people:
+        each.take()
+    assert len(set(world.rows())) == 4
+    people[1].give_back()
+    people[2].give_back()
+    for name in ("Eve", "Fay"):
+        assert world.person(name).take().form(field="form") is not None
+    assert len(set(world.rows())) == 4
+
+
+def test_P25_nobody_is_led_back_before_the_answers_are_stored(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+
+    def handler(session: Session) -> None:
+        if session.scalar(select(func.count()).select_from(AnswerRow)):
+            raise RuntimeError("the server dies")
+
+    event.listen(Session, "before_commit", handler)
+    try:
+        assert ann.answer() == ""
+    except Exception:
+        assert ann.back == ""
+    finally:
+        event.remove(Session, "before_commit", handler)
+    assert ann.answer().startswith(world.server.url)
+    with reading(world.engine) as session:
+        assert session.scalar(select(func.count()).select_from(AnswerRow)) == 1
+
+
+def test_P28_the_way_back_follows_at_once_and_again(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    back = ann.answer()
+    ann.back = ""
+    ann.open(ann.form_url)  # reloaded
+    assert ann.back == back == f"{world.server.url}/submissions/complete?cc={codes(world)[COMPLETED]}"
+
+
+@pytest.mark.parametrize(("right", "outcome"), [(True, COMPLETED), (False, FAILED_CHECK)])
+def test_P13_P27_the_code_says_the_outcome_by_our_own_data(world: World, right: bool, outcome: str) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann", right=right)
+    assert ann.code == codes(world)[outcome]
+    there = world.platform().session(ann.submission)
+    assert there is not None
+    assert there.code == ann.code
+
+
+def test_whoever_declines_is_asked_to_return_and_holds_no_row(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    page = ann.take()
+    form = page.form(action="decline")
+    assert form is not None
+    ann.form_url, decline = f"{world.forms}/{form.action.lstrip('./')}", ann.form_url
+    ann.send({})
+    assert ann.code == codes(world)[NO_CONSENT]
+    assert world.rows() == []
+    ann.finish()
+    assert world.states() == {"superseded": 1}
+    assert world.collect().submissions in (0, 1)
+    assert decline
+
+
+def test_P11_P29_P36_ids_are_kept_here_and_leave_the_address(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    assert urlsplit(ann.form_url).query == ""
+    assert ann.submission not in ann.form_url
+    with reading(world.engine) as session:
+        assert session.scalars(select(AssignmentRow.external_id)).all() == [ann.submission]
+    assert ann.open(ann.form_url).form(field="form") is not None
+    again = ann.open()  # by Prolific's own address
+    assert again.form(field="form") is not None
+    assert stored(world) == 1
+
+
+@pytest.mark.parametrize("which", ["person", "session", "study"])
+def test_P30_P18_ids_that_prolific_does_not_know_get_no_row(world: World, which: str) -> None:
+    world.publish()
+    ann, ben = world.person("Ann"), world.person("Ben")
+    for each in (ann, ben):
+        each.reserve()
+        each.start()
+    parameter = {"person": "PROLIFIC_PID", "session": "SESSION_ID"}.get(which)
+    if parameter:
+        forged = ann.address.replace(ann.id, ben.id) if which == "person" else ""
+        forged = forged or ann.address.replace(ann.submission, "f" * 24)
+        page = ann.open(forged)
+        assert page.status == 403
+    else:
+        page = ann.open(f"{world.forms}/form/{world.hit().key}?assignmentId=A1&workerId=W1&hitId=H1")
+        assert page.status == 404  # the way of a marketplace, which asks nobody
+    assert stored(world) == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "?PROLIFIC_PID=&SESSION_ID=",
+        "?PROLIFIC_PID={{%PROLIFIC_PID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "?PROLIFIC_PID=5f&SESSION_ID=undefined",
+    ],
+)
+def test_P10_an_address_without_ids_claims_nothing_and_says_so(world: World, query: str) -> None:
+    world.publish()
+    page = world.person("Ann").open(f"{world.forms}/prolific/{world.hit().key}{query}")
+    assert (page.status, page.form(field="form")) == (400, None)
+    assert "PROLIFIC_PID" in page.html
+    assert stored(world) == 0
+
+
+def test_whoever_has_returned_gets_no_form_again(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.give_back()
+    world.collect()
+    page = ann.open()
+    assert (page.status, page.form(field="form")) == (410, None)
+
+
+@pytest.mark.parametrize("code", ["", "WRONGCODE1"])
+def test_P31_P39_our_own_answers_count_whatever_code_was_brought(world: World, code: str) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    assert ann.finish(code) < 400
+    found = world.collect()
+    assert (found.submissions, found.differences) == (1, ())
+    assert found.responses == 4
+
+
+def test_P27_a_submission_without_our_answers_is_named(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.finish(codes(world)[COMPLETED])  # a code that leaked
+    found = world.collect()
+    assert found.responses == 0
+    assert found.differences == (f"assignment {ann.submission}: {NO_ANSWERS}",)
+
+
+def test_two_forms_for_each_person_are_two_submissions(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, design={"rows_per_annotator": 2})
+    world.publish()
+    ann = world.person("Ann")
+    for _ in range(2):
+        ann.take()
+        ann.answer()
+        ann.finish()
+    assert not ann.reserve()
+    assert len(set(world.rows())) == 2
+    assert world.collect().new == 2
+
+
+def test_P02_more_people_than_a_page_are_all_collected(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, design={"annotators": 101})
+    world.publish()
+    for number in range(101):
+        assert world.person(f"person {number}").reserve()
+    assert len(world.platform().sessions(world.hit().external_id or "")) == 101

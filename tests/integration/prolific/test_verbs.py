@@ -1,0 +1,101 @@
+"""The verbs with --to prolific, as somebody types them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from humaneval.cli.main import main
+from tests.integration.prolific.people import World
+
+
+@pytest.fixture
+def run(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
+    """Runs a verb: its exit code, and what it said."""
+    monkeypatch.setenv("HUMANEVAL_DATABASE", world.engine.url.render_as_string(hide_password=False))
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", world.forms)
+    monkeypatch.setenv("PROLIFIC_URL", world.server.url)
+    monkeypatch.setenv("PROLIFIC_TOKEN", world.server.token)
+    monkeypatch.setenv("PROLIFIC_PROJECT", world.project)
+
+    def call(*arguments: str) -> tuple[int, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments])
+        code = int(ended.value.code or 0)
+        said = capsys.readouterr()
+        assert world.server.token not in said.out + said.err
+        return code, said.out + said.err
+
+    return call
+
+
+def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tuple[int, str]]) -> None:
+    code, said = run("publish", "study", "--to", "prolific", "--dry-run")
+    assert (code, "The account is in GBP" in said, "Balance at Prolific: $10000.00." in said) == (
+        0,
+        True,
+        True,
+    )
+    code, said = run("publish", "study", "--to", "prolific")
+    assert (code, "Published 1 HIT at prolific" in said) == (0, True)
+    ann, ben = world.answered_by("Ann", "Ben", right=False)
+    cleo = world.person("Cleo")
+    cleo.take()
+    assert run("status", "study")[0] == 0
+    code, said = run("collect", "study")
+    assert (code, "2 submitted, 2 of them new" in said) == (0, True)
+    code, said = run("reject", "study", ann.submission)
+    assert (code, "FAILED_CHECK: We are sorry" in said, "nobody has agreed" in said) == (2, True, True)
+    assert world.status_of(ann.submission) == "AWAITING REVIEW"
+    code, said = run("ask-return", "study", cleo.submission, "--reason", "It was our fault.")
+    assert (code, "1 person was asked at prolific now." in said) == (0, True)
+    code, said = run("review", "study", "--approve")
+    assert (code, "2 approved at prolific now." in said) == (0, True)
+    bonus = ("bonus", "study", ben.submission, "--amount", "0.20", "--reason", "thorough")
+    assert run(*bonus)[0] == 0
+    assert "nothing was paid now" in run(*bonus)[1]
+    code, said = run("approve", "study", ann.submission, "--undo-rejection")
+    assert code == 0
+    code, said = run("status", "study", "--reconcile", "--json")
+    books: dict[str, Any] = json.loads(said)["books"]["prolific"]
+    assert (code, books["differences"], books["left"]) == (0, [], "0.00")
+    assert run("compensate", "study", cleo.submission, "--amount", "0.50", "--reason", "ours")[0] == 1
+    assert run("expire", "study")[0] == 0
+    cleo.give_back()
+    world.collect()
+    assert run("close", "study")[0] == 0
+    assert world.study_there()["status"] == "COMPLETED"
+
+
+def test_P15_the_real_host_needs_the_switch_the_sum_and_https(
+    world: World, run: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROLIFIC_URL", "https://api.prolific.com")
+    code, said = run("publish", "study", "--to", "prolific")
+    assert (code, "shows forms from https addresses only" in said) == (2, True)
+    monkeypatch.delenv("PROLIFIC_TOKEN")
+    code, said = run("publish", "study", "--to", "prolific")
+    assert (code, "PROLIFIC_TOKEN" in said) == (2, True)
+
+
+def test_P19_listening_is_confirmed_and_can_be_repeated(
+    world: World, run: Callable[..., tuple[int, str]]
+) -> None:
+    world.publish()
+    for _ in range(2):
+        code, said = run("listen", "study")
+        assert (code, f"{world.forms}/prolific/events" in said) == (0, True)
+    platform = world.platform()
+    assert len(platform.hooks.subscriptions(platform.account.workspace)) == 1
+    ann = world.person("Ann")
+    ann.take()
+    ann.give_back()
+    assert world.rows() != []
+    assert world.server.deliver()
+    assert world.rows() == []

@@ -1,0 +1,346 @@
+"""What leaves for Prolific, and what is made of its answers, whatever shape they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine
+
+from humaneval.crowd.endpoints import prolific
+from humaneval.crowd.platform import Offer, Participants, Qualified
+from humaneval.crowd.prolific.account import Account
+from humaneval.crowd.prolific.client import ProlificClient
+from humaneval.crowd.prolific.draft import OUTCOMES, body, new_codes, refuse, terms_of
+from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.prolific.sessions import session_of
+from humaneval.errors import PlatformError, SettingsError, UsageError
+from tests.unit.recording import Answers, recording
+
+TOKEN = "t0ken-of-nobody"
+
+
+@pytest.fixture
+def server() -> Iterator[Answers]:
+    with recording() as answers:
+        yield answers
+
+
+@pytest.fixture
+def client(server: Answers) -> ProlificClient:
+    return ProlificClient(server.url, TOKEN, wait=lambda seconds: None)
+
+
+def offer(**changed: Any) -> Offer:
+    given = {
+        "key": "fKEY",
+        "title": "Pick the sentence",
+        "description": "Read & mark <it>.",
+        "keywords": (),
+        "reward": Decimal("1.50"),
+        "assignments": 30,
+        "assignment_seconds": 29 * 60,
+        "lifetime_seconds": 0,
+        "auto_approval_seconds": 0,
+        "form_url": "https://forms.example/prolific/fKEY",
+        "expected_minutes": 10,
+        "codes": new_codes(),
+    }
+    return Offer(**{**given, **changed})
+
+
+def page(ids: list[str], **more: Any) -> dict[str, Any]:
+    return {"results": [{"id": each} for each in ids], **more}
+
+
+def test_a_call_bears_the_token_and_its_body_as_json(client: ProlificClient, server: Answers) -> None:
+    server.to("POST", "/submissions/S1/transition/", {"id": "S1"})
+    client.send("approve", "/submissions/S1/transition/", {"action": "APPROVE"})
+    (seen,) = server.seen
+    assert (seen.method, seen.path) == ("POST", "/api/v1/submissions/S1/transition/")
+    assert seen.headers["Authorization"] == f"Token {TOKEN}"
+    assert seen.headers["Content-Type"] == "application/json"
+    assert seen.headers["Referer"] == "humaneval-toolkit"
+    assert seen.body == {"action": "APPROVE"}
+
+
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 200, 250])
+@pytest.mark.parametrize("style", ["links", "count", "nothing"])
+def test_P02_every_page_is_read_and_none_past_the_last(
+    client: ProlificClient, server: Answers, count: int, style: str
+) -> None:
+    ids = [f"s{number}" for number in range(count)]
+    pages = max(1, -(-count // 100))
+    for number in range(1, pages + 1):
+        more: dict[str, Any] = {}
+        if style == "links":
+            following = f"{server.url}/api/v1/submissions/?study=X&page={number + 1}&page_size=100"
+            more["_links"] = {"next": {"href": following if number < pages else None}}
+        if style != "nothing":
+            more["meta"] = {"count": count}
+        server.to(
+            "GET",
+            f"/submissions/?page={number}&page_size=100&study=X",
+            page(ids[(number - 1) * 100 : number * 100], **more),
+        )
+    found = [each["id"] for each in client.pages("list", "/submissions/", {"study": "X"})]
+    assert found == ids
+    past = pages + 1 if style == "nothing" and count and not count % 100 else pages
+    assert len(server.seen) == past  # only if nothing says where the end is, the page after it is asked for
+
+
+def test_P02_a_list_that_is_shorter_than_its_count_is_an_error(
+    client: ProlificClient, server: Answers
+) -> None:
+    server.to("GET", "/submissions/", page(["a", "b"], meta={"count": 3}, _links={"next": {"href": None}}))
+    with pytest.raises(PlatformError, match="counts 3 and lists 2"):
+        list(client.pages("list", "/submissions/"))
+
+
+@pytest.mark.parametrize(
+    "address", ["https://api.prolific.co/api/v1/submissions/?page=2", "//elsewhere.example/x?page=2"]
+)
+def test_P16_a_next_page_on_another_host_is_not_asked_for(
+    client: ProlificClient, server: Answers, address: str
+) -> None:
+    server.to("GET", "/submissions/", page(["a"], _links={"next": {"href": address}}))
+    with pytest.raises(PlatformError, match="must not get the token"):
+        list(client.pages("list", "/submissions/"))
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_P16_a_redirect_to_the_old_host_is_refused(
+    client: ProlificClient, server: Answers, status: int, method: str
+) -> None:
+    server.to(method, "/users/me/", (status, {}, {"Location": "https://api.prolific.co/api/v1/users/me/"}))
+    with pytest.raises(PlatformError, match=r"api\.prolific\.co") as caught:
+        client.read("look", "/users/me/") if method == "GET" else client.send("look", "/users/me/")
+    assert caught.value.nothing_done
+    assert TOKEN not in str(caught.value) + caught.value.hint
+
+
+def test_P16_addresses_are_those_of_the_setting() -> None:
+    there = prolific("https://api.prolific.com")
+    assert (there.submit_origin, there.spends_money) == ("https://app.prolific.com", True)
+    here = prolific("http://127.0.0.1:8732/")
+    assert (here.submit_origin, here.spends_money) == ("http://127.0.0.1:8732", False)
+
+
+def test_a_token_never_goes_over_the_net_unencrypted() -> None:
+    with pytest.raises(SettingsError, match="unencrypted"):
+        ProlificClient("http://api.prolific.com", TOKEN)
+
+
+@pytest.mark.parametrize("fault", [(429, {}, {"Retry-After": "7"}), (429, {}), (503, {}), None])
+def test_reads_wait_and_try_again(server: Answers, fault: Any) -> None:
+    waited: list[float] = []
+    client = ProlificClient(server.url, TOKEN, wait=waited.append)
+    server.to("GET", "/users/me/", fault, fault, {"id": "me"})
+    assert client.read("look", "/users/me/") == {"id": "me"}
+    assert waited == ([7.0, 7.0] if isinstance(fault, tuple) and len(fault) == 3 else [0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("fault", "nothing_done"), [((429, {}), True), ((400, {}), True), ((500, {}), False), (None, False)]
+)
+def test_what_pays_is_sent_once(
+    client: ProlificClient, server: Answers, fault: Any, nothing_done: bool
+) -> None:
+    server.to("POST", "/bulk-bonus-payments/B/pay/", fault, {})
+    with pytest.raises(PlatformError) as caught:
+        client.send("pay", "/bulk-bonus-payments/B/pay/")
+    assert len(server.seen) == 1
+    assert caught.value.nothing_done is nothing_done
+
+
+def test_a_write_that_may_have_got_through_is_not_called_refused(
+    client: ProlificClient, server: Answers
+) -> None:
+    server.to("PATCH", "/studies/X/", None, (400, {"error": {"detail": "no"}}))
+    with pytest.raises(PlatformError) as caught:
+        client.set("change", "PATCH", "/studies/X/", {})
+    assert not caught.value.nothing_done
+
+
+def test_nobody_there_means_nothing_was_done() -> None:
+    client = ProlificClient("http://127.0.0.1:9", TOKEN, wait=lambda seconds: None)
+    with pytest.raises(PlatformError) as caught:
+        client.send("pay", "/pay/")
+    assert caught.value.nothing_done
+
+
+def test_P08_list_detail_and_event_give_one_shape() -> None:
+    listed = session_of(
+        {"id": "S", "participant_id": "P", "status": "AWAITING REVIEW", "study_code": "C", "ip": "192.0.2.1"}
+    )
+    detail = session_of(
+        {"id": "S", "participant": "P", "status": "AWAITING_REVIEW", "entered_code": "C", "study_id": "X"}
+    )
+    event = session_of({"resource_id": "S", "participant_id": "P", "status": "AWAITING REVIEW"})
+    assert {(each.id, each.participant, each.state) for each in (listed, detail, event)} == {
+        ("S", "P", "submitted")
+    }
+    assert listed.code == detail.code == "C"
+    assert "ip" not in listed.more
+
+
+@pytest.mark.parametrize("status", ["PROCESSING", "UNKNOWN", "NEW STATE", None, "", "TIMED-OUT", "RETURNED"])
+def test_P38_unknown_states_and_fields_are_kept_and_never_final(status: Any) -> None:
+    found = session_of({"id": "S", "status": status, "completed_at": None, "started_at": "soon", "new": [1]})
+    assert found.state is None
+    assert found.completed_at is None
+    assert found.more == {"new": [1]}
+
+
+def test_P09_a_study_is_made_without_a_status_and_with_every_field_that_has_a_trap() -> None:
+    asked = offer(participants=Participants(qualified=(Qualified("g1", lacking=True),)))
+    sent = body(asked, "project")
+    assert "status" not in sent
+    assert {name: sent[name] for name in ("reward", "maximum_allowed_time", "project", "filters")} == {
+        "reward": 150,
+        "maximum_allowed_time": 29,
+        "project": "project",
+        "filters": [{"filter_id": "participant_group_blocklist", "selected_values": ["g1"]}],
+    }
+    assert sent["external_study_url"].endswith(
+        "/prolific/fKEY?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    )
+    assert sent["description"] == "<p>Read &amp; mark &lt;it&gt;.</p>"
+    assert terms_of(sent).reward == Decimal("1.50")
+
+
+def test_P15_no_retired_field_is_sent() -> None:
+    retired = {"eligibility_requirements", "completion_code", "completion_option", "failed_attention_code"}
+    retired |= {"study_type", "is_custom_screening"}
+    assert not retired & body(offer(), "project").keys()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://x.example/prolific/k", "https://x.example/prolific/k?lang=de", "https://x.example/a%20b/k?"],
+)
+def test_P34_ids_are_added_to_any_address(url: str) -> None:
+    sent = body(offer(form_url=url), "p")["external_study_url"]
+    assert sent.count("?") == 1
+    assert "SESSION_ID={{%SESSION_ID%}}" in sent.partition("?")[2].split("&")
+
+
+def test_P13_each_outcome_has_a_code_of_its_own() -> None:
+    sent = body(offer(), "p")["completion_codes"]
+    assert [each["code_type"] for each in sent] == list(OUTCOMES)
+    assert len({each["code"] for each in sent}) == len(OUTCOMES)
+    actions = {action["action"] for each in sent for action in each["actions"]}
+    assert actions == {"MANUALLY_REVIEW", "REQUEST_RETURN"}  # nothing is approved by itself
+
+
+def test_P23_codes_are_random_and_say_nothing_of_the_study() -> None:
+    drawn = [code for _ in range(100) for code in new_codes().values()]
+    assert len(set(drawn)) == len(drawn)
+    assert all(len(code) == 10 for code in drawn)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"reward": Decimal("0.00")}, "reward above zero"),
+        ({"assignment_seconds": 28 * 60}, "takes 29 to"),
+        ({"assignment_seconds": 24 * 3600}, "takes 29 to"),
+        ({"page": "<p>"}, "static"),
+        ({"participants": Participants(countries=("GB",))}, "participants.countries"),
+        ({"participants": Participants(masters=True)}, "participants.masters"),
+        ({"participants": Participants(qualified=(Qualified("g", 3),))}, "at_least"),
+    ],
+)
+def test_an_offer_that_prolific_cannot_keep_to_is_refused_first(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        refuse(offer(**changed))
+
+
+def test_P22_a_group_is_made_in_a_workspace_and_found_again(client: ProlificClient, server: Answers) -> None:
+    server.to("GET", "/workspaces/", page(["W"]))
+    server.to("GET", "/workspaces/W/projects/", page(["P"]))
+    server.to(
+        "GET", "/participant-groups/", {"results": []}, {"results": [{"id": "G", "name": "people of s"}]}
+    )
+    server.to("POST", "/participant-groups/", (201, {"id": "G"}))
+    account = Account(client, "P")
+    assert [account.group("people of s", "who took part") for _ in range(2)] == ["G", "G"]
+    (made,) = [each for each in server.seen if each.method == "POST"]
+    assert made.body == {"workspace_id": "W", "name": "people of s", "description": "who took part"}
+
+
+def test_a_missing_project_names_those_that_there_are(client: ProlificClient, server: Answers) -> None:
+    server.to("GET", "/workspaces/", page(["W"]))
+    server.to("GET", "/workspaces/W/projects/", {"results": [{"id": "P", "title": "Stories"}]})
+    with pytest.raises(SettingsError) as caught:
+        print(Account(client, "").project)
+    assert "P (Stories)" in caught.value.hint
+
+
+def test_P37_submissions_of_another_study_are_left_out(server: Answers) -> None:
+    listed = [{"id": "S1", "study_id": "X"}, {"id": "S2", "study_id": "OTHER"}, {"id": "S3"}]
+    server.to("GET", "/submissions/", {"results": listed})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN)
+    assert [each.id for each in platform.sessions("X")] == ["S1", "S3"]
+
+
+def test_P22_bulk_approval_names_submissions_and_nothing_else(server: Answers) -> None:
+    ids = [f"S{number}" for number in range(10)]
+    server.to("GET", "/submissions/S0/", {"id": "S0", "study_id": "X"})
+    server.to("POST", "/submissions/bulk-approve/", {"message": "on its way"})
+    waiting = [{"id": each, "status": "AWAITING REVIEW"} for each in ids]
+    done = [{"id": each, "status": "APPROVED"} for each in ids]
+    server.to("GET", "/submissions/", {"results": waiting}, {"results": done})
+    waits: list[float] = []
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=waits.append)
+    platform.start_approving(ids)
+    calls = len(server.seen)
+    for each in ids:
+        platform.approve(each)
+    assert len(server.seen) == calls  # the list has shown that all are approved
+    (sent,) = [each.body for each in server.seen if each.method == "POST"]
+    assert sent == {"submission_ids": ids}
+
+
+@pytest.mark.parametrize("fault", [None, (500, {}), (504, {})])
+def test_a_payment_without_an_answer_is_made_once_and_called_unsure(server: Answers, fault: Any) -> None:
+    server.to("GET", "/submissions/S/", {"id": "S", "bonus_payments": []})
+    server.to("POST", "/bulk-bonus-payments/B/pay/", fault, (202, {}))
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    with pytest.raises(PlatformError) as caught:
+        platform.bonus("S", "P", Decimal("1.00"), "thanks", "B")
+    assert not caught.value.nothing_done
+    assert len(server.calls("POST")) == 1
+
+
+def test_a_payment_is_called_made_only_when_it_is_shown(server: Answers) -> None:
+    none, paid = {"id": "S", "bonus_payments": [100]}, {"id": "S", "bonus_payments": [100, 100]}
+    server.to("GET", "/submissions/S/", none, none, none, paid)
+    server.to("POST", "/bulk-bonus-payments/B/pay/", (202, {}))
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    platform.bonus("S", "P", Decimal("1.00"), "thanks", "B")
+    assert len(server.calls("GET")) == 4
+
+
+def test_P24_what_leaves_for_a_rejection(server: Answers) -> None:
+    awaiting, rejected = {"id": "S", "status": "AWAITING REVIEW"}, {"id": "S", "status": "REJECTED"}
+    server.to("GET", "/submissions/S/", awaiting, rejected)
+    server.to("POST", "/submissions/S/transition/", rejected)
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    platform.reject("S", "r" * 100, "FAILED_CHECK")
+    (sent,) = [each.body for each in server.seen if each.method == "POST"]
+    assert sent == {"action": "REJECT", "message": "r" * 100, "rejection_category": "FAILED_CHECK"}
+
+
+@pytest.mark.parametrize("status", ["PROCESSING", "RETURNED", "TIMED-OUT", "ON HOLD"])
+def test_P38_what_is_not_awaiting_review_is_not_approved(server: Answers, status: str) -> None:
+    server.to("GET", "/submissions/S/", {"id": "S", "status": status})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, wait=lambda s: None)
+    with pytest.raises(PlatformError) as caught:
+        platform.approve("S")
+    assert caught.value.never_done
+    assert server.calls("POST") == []
