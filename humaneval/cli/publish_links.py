@@ -49,7 +49,7 @@ def publish_links(
 ) -> None:
     """Make the links of a study that do not exist yet. Print them, or write them beside a list of people."""
     _refuse_together(links)
-    if links.panel and isinstance(at.platform, Link):
+    if isinstance(at.platform, Link):
         require_secret(at.settings, at.platform.panel_secret)
     listed = _read(links.people) if links.people else None
     invitations = _invitations(at.study, links, listed)

@@ -192,12 +192,11 @@ def _find(key: str) -> FoundHit | None:
         return None
     g.study, g.channel = shown_settings(hit), channel_of(hit)
     _allow_completion(hit.settings)
-    if hit.audience == "panel":
-        try:
-            require_secret(hit.settings, context().settings.panel_secret)
-        except SettingsError as error:
-            current_app.logger.error("%s. %s", error.message, error.hint)
-            abort(503)  # before anybody works for a code that cannot be made
+    try:
+        require_secret(hit.settings, context().settings.panel_secret)
+    except SettingsError as error:
+        current_app.logger.error("%s. %s", error.message, error.hint)
+        abort(503)  # before anybody works for a code that cannot be made
     return hit
 
 

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pandas as pd
 import pytest
 from sqlalchemy import Engine, select
 
@@ -21,11 +22,14 @@ from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import PROGRAM
+from humaneval.scoring.scores import score
 from humaneval.settings import Settings
+from humaneval.simulated.annotator import Crowd, Skills
+from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow
 from humaneval.store.types import now
-from humaneval.study.stored import open_study
+from humaneval.study.stored import open_study, study_key
 from humaneval.web.app import create_app
 from humaneval.web.exclude import Excluder
 from tests.commands import Command
@@ -247,3 +251,25 @@ def test_without_the_secret_nobody_begins_and_nothing_is_sent(
     found = collected(study, secret="")
     assert (found.told, found.not_told[0].startswith("the panel's secret is not set")) == (0, True)
     assert (sona.calls, postbacks(study)[0].attempts) == ([], 0)
+
+
+def test_the_same_people_give_the_same_scores_by_a_panel_and_by_an_open_link(
+    sqlite_engine: Engine, credited: Callable, by_link: Callable, sona: Sona
+) -> None:
+    design, codes = {"annotators": 8}, [str(number) for number in range(20001, 20009)]
+    sona.known |= {*codes}
+    study, address = credited(sqlite_engine, design=design)
+    other = by_link(sqlite_engine, "other", design=design)
+    crowd, frames = Crowd(8, Skills(by_generator={"control": 0.7})), []
+    for each, links in ((study, [address + code for code in codes]), (other, [other.open_link()] * 8)):
+        key = study_key(open_study(sqlite_engine, each.name))
+        for one in links:
+            page = begin(one)
+            assert Browser().submit(page, form_on(page), crowd.fill_in(form_on(page), key)).status == 200
+        frames.append(pd.DataFrame(each.responses()))
+    assert collected(study).told == 8
+    assert sona.credited == codes
+    same = ["row", "order", "story", "generator", "position", "choice"]
+    pd.testing.assert_frame_equal(*(frame[same] for frame in frames))
+    first, second = (score(frame).to_json()["scores"] for frame in frames)
+    assert first == second
