@@ -13,20 +13,12 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
 from humaneval.store.differences import DifferenceRow as DifferenceRow
 from humaneval.store.events import EventRow as EventRow
+from humaneval.store.meta import MetaRow as MetaRow
 from humaneval.store.people import ConsentTextRow as ConsentTextRow
 from humaneval.store.people import DeletedFormRow as DeletedFormRow
 from humaneval.store.people import ExportRow as ExportRow
 from humaneval.store.people import ForgottenRow as ForgottenRow
 from humaneval.store.types import Base, between, index_where, now, one_of
-
-
-class MetaRow(Base):
-    """Values of this database: its signing key, its pseudonym key."""
-
-    __tablename__ = "meta"
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    value: Mapped[str]
 
 
 class StoryRow(Base):
