@@ -139,7 +139,9 @@ def reopen_in(
     if mine is None:
         return Opened(Outcome.UNKNOWN)
     given = {"id": mine.worker_id}
-    worker = connection.execute(_IDENTITY, given).scalar_one()
+    worker = connection.execute(_IDENTITY, given).scalar_one_or_none()
+    if worker is None:  # the id was purged
+        return Opened(Outcome.ANSWERED if mine.answered is not None else Outcome.UNKNOWN, mine.id)
     return open_in(connection, engine, mine.hit, Visit(mine.external_id, worker, now, program=program))
 
 

@@ -147,10 +147,10 @@ def writes_about(session: Session, workers: Collection[int]) -> Lines:
     """The writes to a platform whose subject names one of these workers."""
     wanted = set(workers)
     named = _lines(session, OUTBOX, OUTBOX.c.subject.like("%worker %") & (OUTBOX.c.operation != INVITE))
-    return [line for line in named if _worker_in(line["subject"]) in wanted]
+    return [line for line in named if worker_in(line["subject"]) in wanted]
 
 
-def _worker_in(subject: str) -> int | None:
+def worker_in(subject: str) -> int | None:
     """The worker in a subject: 7 in `assignment 3ABC worker 7 purpose x`. Platforms' ids have no blanks."""
     found = re.match(r"(?:\S+ \S+ )?worker ([0-9]+)(?: |$)", subject)
     return int(found[1]) if found else None

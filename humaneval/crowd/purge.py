@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.answers import COMMENT
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.person import writes_about
+from humaneval.crowd.person import worker_in, writes_about
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches, writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
@@ -134,11 +134,13 @@ def _delete_unanswered(session: Session, due: _Due) -> int:
     for form in gone:
         session.delete(form)
     session.flush()
-    for some in batches(sorted({form.worker_id for form in gone} & set(due.workers)), ASKED_FOR):
+    left = {form.worker_id for form in gone} & set(due.workers)
+    left -= {worker_in(write["subject"]) for write in writes_about(session, left)}
+    for some in batches(sorted(left), ASKED_FOR):
         working = set(
             session.scalars(select(AssignmentRow.worker_id).where(AssignmentRow.worker_id.in_(some)))
         )
-        idle = [one for one in some if one not in working and not writes_about(session, [one])]
+        idle = [one for one in some if one not in working]
         for of in (WorkerIdentityRow.worker_id, WorkerRow.id):
             session.execute(delete(of.class_).where(of.in_(idle)))
     return len(gone)

@@ -9,9 +9,11 @@ from pathlib import Path
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from humaneval.store.engine import store_errors
+from humaneval.store.engine import BUSY_SECONDS, store_errors
 from humaneval.store.files import backup_name
 
+WAIT_SECONDS = 5
+"""How long others may go on reading old pages of the log, before it is left to them."""
 AFTER_SERVER = (
     "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and longer in its own logs and backups."
 )
@@ -36,9 +38,11 @@ def clean_files(engine: Engine) -> tuple[str, ...]:
         connection = pooled.driver_connection
         assert isinstance(connection, sqlite3.Connection)
         connection.execute("VACUUM").close()
+        connection.execute(f"PRAGMA busy_timeout={WAIT_SECONDS * 1000}").close()
         cursor = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         busy = bool(cursor.fetchone()[0])
         cursor.close()
+        connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}").close()
     return (LOG_IN_USE,) if busy else ()
 
 

@@ -15,6 +15,8 @@ from humaneval.store.tables import ExportRow
 
 def note_export(engine: Engine, study_id: int, what: str, place: Path) -> None:
     """Note that `what` of a study was written to `place`. A database that can only be read notes nothing."""
+    if not place.is_file():  # a pipe or a terminal: nothing is left there
+        return
     where = str(place.absolute())
     with suppress(StoreError), writing(engine) as session:
         same = select(ExportRow).where(

@@ -113,7 +113,7 @@ class Words:
         """What is kept, and when it is deleted. Nobody can find what came through an open link again."""
         said = [self.plain("kept_hit" if channel in AT_MARKETPLACES else f"kept_{channel}")]
         if channel != "open":
-            said.append(self.plain("deleting"))
+            said.append(self.plain("deleting_paid" if study.hit.reward else "deleting"))
         if study.consent.retention_days:
             said.append(self.plain("retained", days=study.consent.retention_days))
         return " ".join(said)

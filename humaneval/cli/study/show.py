@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_
 from humaneval.cli.study.pay import pay
 from humaneval.store.engine import reading
 from humaneval.store.tables import RowRow, StudyRow
+from humaneval.study.consent import CHANNELS, consent_of
 from humaneval.study.enlarge import Addition, stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import get_study, hash_of_rows, is_simulated, settings_of, study_key, who_answered
@@ -37,6 +39,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     with reading(app.engine) as session:
         row = get_study(session, name)
         settings, additions = settings_of(row), stored_additions(session, row.id)
+        consents = {channel: consent_of(settings, channel) for channel in CHANNELS}
         facts: dict[str, Any] = {
             "study": name,
             "rows": len(row.rows),
@@ -50,6 +53,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
             "created_at": row.created_at.isoformat(),
             "published_at": row.published_at and row.published_at.isoformat(),
             "hourly": str(settings.hit.hourly),
+            "consent": {channel: asdict(one) | {"hash": one.hash} for channel, one in consents.items()},
             "settings": row.settings,
         }
         text = row.settings_text

@@ -13,6 +13,7 @@ from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.person import ABOUT_NOBODY, BY_OTHER_WAYS, tables_about_workers
 from humaneval.crowd.pseudonyms import pseudonym
+from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
 from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.tables import (
@@ -33,8 +34,18 @@ PERSON, SESSION, COMMENT = "PROLIFICPERSON", "PANELSESSION", "I am Ada Lovelace 
 
 
 @pytest.fixture
+def addresses() -> list[str]:
+    """The addresses of the people's own, in the order in which they came."""
+    return []
+
+
+@pytest.fixture
 def taken(
-    sqlite_engine: Engine, sqlite_database: str, by_link: Callable, monkeypatch: pytest.MonkeyPatch
+    sqlite_engine: Engine,
+    sqlite_database: str,
+    by_link: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+    addresses: list[str],
 ) -> LinkStudy:
     """A study called `study` in which three people of a panel have taken part, and a fourth has begun."""
     study: LinkStudy = by_link(
@@ -42,12 +53,9 @@ def taken(
     )
     address = study.panel_link()
     for number in range(3):
-        send(
-            begin(panel(address, f"{PERSON}{number}", f"{SESSION}{number}")),
-            1 + number,
-            comment=f"{COMMENT} {number}",
-        )
-    begin(panel(address, f"{PERSON}3", f"{SESSION}3"))
+        page = begin(panel(address, f"{PERSON}{number}", f"{SESSION}{number}"))
+        addresses.append(send(page, 1 + number, comment=f"{COMMENT} {number}").url)
+    addresses.append(begin(panel(address, f"{PERSON}3", f"{SESSION}3")).url)
     monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     study.collect()
     return study
@@ -199,7 +207,7 @@ def test_forgetting_waits_for_money_and_says_what_to_do_first(
 
 
 def test_a_purge_takes_ids_texts_and_forms_that_nobody_answered_after_the_time_that_the_study_names(
-    command: Command, taken: LinkStudy, tmp_path: Path
+    command: Command, taken: LinkStudy, tmp_path: Path, addresses: list[str]
 ) -> None:
     table = command("export", "study", "--out", "before.csv")
     assert table.code == 0
@@ -228,6 +236,8 @@ def test_a_purge_takes_ids_texts_and_forms_that_nobody_answered_after_the_time_t
     assert command("export", "study", "--out", "after.csv").code == 0
     columns = [Path(name).read_text().splitlines() for name in ("before.csv", "after.csv")]
     assert [line.split(",")[:5] for line in columns[0]] == [line.split(",")[:5] for line in columns[1]]
+    seen = [heading(Browser().get(address)) for address in addresses]
+    assert seen[0] == seen[1] == seen[2] != seen[3]  # thanks, but for the form that is gone
     # Whoever comes back is still known, and can still be forgotten by the id that was purged.
     begin(panel(taken.panel_link(), f"{PERSON}0", "another"))
     assert taken.states() == {"submitted": 3}

@@ -79,7 +79,7 @@ def test_X55_who_comes_by_link_reads_nothing_of_hits_and_of_money_only_if_paid(
         # What a panel pays is not ours to say.
         assert ("It is not paid." in seen[state]) == (pay == "none" and audience != "panel")
         kept = {
-            "open": "they took. We",
+            "open": "if you write one. We",
             "personal": "your personal link",
             "panel": "id at the panel",
         }
