@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from humaneval.domain import POSITIONS, InfillStatus, Role
+from humaneval.domain import POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
 from humaneval.resources import bundled
@@ -63,11 +63,6 @@ def _word(text: str, info: ValidationInfo) -> str:
     """Unlike other texts, with the white space around it: some words stand between others."""
     _something(_printable(text, info))
     return text
-
-
-def rounded_up(number: int, unit: int) -> int:
-    """The smallest multiple of `unit` that is not below `number`."""
-    return -(-number // unit) * unit
 
 
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
@@ -348,9 +343,9 @@ class StudyFile(_Section):
         """SHA-256 over every setting, whatever their order in the file."""
         values = self.model_dump(mode="json")
         page = values["page"]
-        for section, name in ((values, "words"), (page, "story_language"), (page, "practice")):
-            if not section[name]:  # studies made before there was such a setting keep their hash
-                del section[name]
+        for part, name in ((values, "words"), (page, "story_language"), (page, "practice")):
+            if not part[name]:  # studies made before there was such a setting keep their hash
+                del part[name]
         canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
