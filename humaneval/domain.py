@@ -314,3 +314,8 @@ class Choice:
     place: int
     choice: int
     seconds: float | None = None
+
+
+def rounded_up(number: int, unit: int) -> int:
+    """The smallest multiple of `unit` that is not below `number`."""
+    return -(-number // unit) * unit

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from humaneval.domain import POSITIONS, InfillStatus, Role
+from humaneval.domain import POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
 from humaneval.resources import bundled
@@ -53,11 +53,6 @@ def _word(text: str, info: ValidationInfo) -> str:
     """Unlike other texts, with the white space around it: some words stand between others."""
     _something(printable(text, info))
     return text
-
-
-def rounded_up(number: int, unit: int) -> int:
-    """The smallest multiple of `unit` that is not below `number`."""
-    return -(-number // unit) * unit
 
 
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]

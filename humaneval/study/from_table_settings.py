@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from humaneval.domain import POSITIONS, Story, refuse_name
+from humaneval.domain import POSITIONS, Story, refuse_name, rounded_up
 from humaneval.errors import InputError, UsageError
 from humaneval.store.stories import AUTO, TEST
 from humaneval.study.create import design_of
-from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file, rounded_up
+from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
 from humaneval.study.from_table_rows import Contents
 from humaneval.study.presets import laid_by
 from humaneval.study.usable_infills import SAMPLE, CommonBlanks

@@ -26,3 +26,20 @@ def test_a_choice_that_is_not_one_of_the_five_counts_as_not_given(choice: str) -
     answers = read_answers({"choice-1": choice, "choice-2": "5", "seconds-2": "nan", "choice-0": "1"})
     assert [(given.place, given.choice, given.seconds) for given in answers.choices] == [(2, 5, None)]
     assert answers.missing(2) == [1]
+
+
+@pytest.mark.parametrize(
+    ("given", "practice", "went"),
+    [
+        ("3", 3, "right"),
+        ("1", 1, "wrong"),
+        ("6", None, ""),
+        ("", None, ""),
+        ("³", None, ""),
+        ("33", None, ""),
+    ],
+)
+def test_a_practice_choice_is_no_response(given: str, practice: int | None, went: str) -> None:
+    answers = read_answers({"practice": given, "choice-1": "2"})
+    assert [choice.place for choice in answers.choices] == [1]
+    assert (answers.practice, answers.practised, answers.missing(1)) == (practice, went, [])

@@ -182,3 +182,15 @@ def test_X28_a_text_in_english_has_english_numbers_on_a_page_in_another_language
     assert "7.5" in words.consent(file, "hit")
     own = study(page={"language": "fr"}, hit={"reward": "0.80"}, consent={"text": "Pour {reward} dollars."})
     assert words_of(own).consent(own, "hit") == "Pour 0,80 dollars."
+
+
+def test_only_pages_of_mechanical_turk_speak_of_hits() -> None:
+    for language in word_languages():
+        assert not [key for key, text in words_in(language).items() if re.search(r"\bHITs?\b", text)]
+        there = words_in(language, True)
+        assert list(there) == list(ENGLISH)
+        assert not [key for key in ENGLISH if placeholders(there[key]) != placeholders(ENGLISH[key])]
+    own = study(words={"return_hit": "Give it back"})
+    assert words_of(own, "hit").plain("return_hit") == "Give it back"
+    assert words_of(study(), "hit").plain("return_hit") == "Return this HIT"
+    assert words_of(study(), "task").plain("return_hit") == "Return this task"
