@@ -24,7 +24,6 @@ from humaneval.study.file import StudyFile
 from humaneval.study.from_table import (
     number_of_infills,
     own_generators,
-    refuse_stored,
     store_table,
     systems_of,
     unfit,
@@ -34,6 +33,7 @@ from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_roles import Layout, parse_roles
 from humaneval.study.from_table_rows import NO_POSITION, Contents, contents_of, refuse_layout
 from humaneval.study.from_table_settings import Asked, Settled, settle
+from humaneval.study.from_table_stored import refuse_stored
 from humaneval.text import command, counted, listed, quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -122,7 +122,7 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     settings, text = settled.read
     generators = [*own_generators(settings), *systems_of(contents, source.file)]
     refuse_study(engine, name, settings)
-    refuse_stored(engine, generators, settings)
+    refuse_stored(engine, name, generators, settings, contents)
     _tell(contents, settled, settings)
     with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
         made = store_table(engine, name, settings, text, contents, generators, advance)
