@@ -238,6 +238,14 @@ def test_a_second_file_has_the_stories(command: Command, there: Path) -> None:
     assert not there.exists()
     made = command("study", "create", "mine", "--from", "table.csv", "--stories", "s.csv", "--yes")
     assert "80 passages from 20 stories" in made.out
+    save(
+        [[f"r{at}", *row[:5]] for at, row in enumerate(rows())], ["id", "s1", "s2", "s3", "s4", "s5"], "s.csv"
+    )
+    made = command("study", "create", "other", "--from", "table.csv", "--stories", "s.csv", "--yes")
+    assert "80 passages from 20 stories" in made.out
+    save([[f"r{at}", *row[:4]] for at, row in enumerate(rows())], ["id", "a", "b", "c", "d"], "s.csv")
+    told = command("study", "create", "third", "--from", "table.csv", "--stories", "s.csv", "--yes")
+    assert "Call its columns id, title (if there is one) and sentence1 to sentence5." in told.err
 
 
 def test_what_a_system_lacks_is_left_out_for_all_and_counted_once(command: Command, there: Path) -> None:
@@ -247,4 +255,5 @@ def test_what_a_system_lacks_is_left_out_for_all_and_counted_once(command: Comma
     save(lines)
     made = command("study", "create", "mine", "--from", "table.csv", "--yes", "--annotators", "20")
     assert "1 blank left out: model a has no infill that may be shown there." in made.err
+    assert "table.csv:9: column model a: the cell is empty\n" in made.err
     assert "left out: human" not in made.err

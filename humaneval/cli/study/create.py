@@ -13,6 +13,7 @@ from humaneval.cli.study.from_table import Source, from_options, make_from_table
 from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan import plan_document
 from humaneval.cli.study.plan_text import tell_plan
+from humaneval.domain import POSITIONS
 from humaneval.errors import HumanEvalError
 from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
@@ -24,7 +25,7 @@ from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.from_table_settings import Asked
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
-from humaneval.text import command, counted
+from humaneval.text import command, counted, listed
 
 
 @click.command()
@@ -118,7 +119,7 @@ def create(
 
 
 def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
-    for line in [*_left_out(made.left_out), *told(made.doubtful)]:
+    for line in [*_left_out(made.left_out, settings.design.positions), *told(made.doubtful)]:
         say(line, err=True)
     say(
         f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"
@@ -133,12 +134,14 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
 
 
-def _left_out(left: LeftOut) -> Iterator[str]:
+def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:
     """Lines about what a new study cannot show."""
     if left.without_infills:
+        of_all = left.stories - left.without_infills
+        where = "" if len(positions) == len(POSITIONS) else f" at position {listed(positions)}"
         yield (
-            f"{left.stories - left.without_infills:,} of {left.stories:,} stories have infills by every"
-            " generator; the study uses these."
+            f"The study uses {of_all:,} of {left.stories:,} stories: those with infills by every generator"
+            f"{where}."
         )
     if left.same_text:
         yield (
