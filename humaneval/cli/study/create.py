@@ -12,7 +12,7 @@ from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.cli.study.from_table import Source, from_options, make_from_table
 from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan import plan_document
-from humaneval.cli.study.plan_text import tell_plan
+from humaneval.cli.study.plan_text import tell_outlook
 from humaneval.domain import POSITIONS
 from humaneval.errors import HumanEvalError
 from humaneval.infills.doubtful import told
@@ -70,8 +70,8 @@ def create(
     story's five sentences, or the story with a blank and the original sentence; which sentence was taken out;
     and a column for each system. FILE is CSV, TSV, Excel, JSON or Parquet.
 
-    A study never changes once it is created; `study enlarge` adds rows. Prints its plan as `study plan` does:
-    what the study can find out, what cues alone would score, and what it costs.
+    A study never changes once it is created; `study enlarge` adds rows. Prints in short what the study can
+    find out. `study plan NAME` says more, and what it costs.
     """
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],
@@ -132,6 +132,7 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     _tell_plan(app, name)
     say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
+    say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
 
 
 def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:
@@ -156,10 +157,10 @@ def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:
 
 
 def _tell_plan(app: App, name: str) -> None:
-    """Print the plan of study `name` as `study plan` does, or say on stderr why it cannot be made."""
+    """Print the plan of study `name` in short, or say on stderr why it cannot be made."""
     try:
         found = _planned(app, name)
-        tell_plan(found.plan, found.outlook, found.cues)
+        tell_outlook(found.plan, found.outlook, found.cues)
     except Exception as error:
         say(f"The study is stored, but its plan cannot be made: {_cause(error)}", err=True)
         say(f"  To see more: {command('study', 'plan', name)}", err=True)
