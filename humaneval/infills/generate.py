@@ -43,6 +43,10 @@ COMMIT_EVERY = 50
 QUICK, MOST_TOGETHER = 0.2, 2_000
 """If more than those come within so many seconds, they are committed together, up to so many."""
 
+COMPARED = "table"
+"""The kind of a generator whose sentences come from tables. They are compared one by one before they are
+stored, so that another file, column or order of the same sentences is no other configuration."""
+
 REGISTERING = 0x68756D65
 """Number of the PostgreSQL advisory lock under which a run registers its generator."""
 
@@ -277,7 +281,8 @@ def taken_names(engine: Engine, generators: Iterable[Generator]) -> list[str]:
 
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
-    """The ids of the generator's and the run's row, made if new. A name has a single configuration."""
+    """The ids of the generator's and the run's row, made if new. A name has a single configuration, but
+    several tables may bring sentences of one system."""
     refuse_name(name)
     wanted = configuration_hash(provenance)
     generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
@@ -285,7 +290,7 @@ def _register(session: Session, name: str, provenance: Provenance) -> tuple[int,
         generator = GeneratorRow(name=name, kind=provenance.kind, configuration_hash=wanted)
         session.add(generator)
         session.flush()
-    elif generator.configuration_hash != wanted:
+    elif generator.configuration_hash != wanted and not provenance.kind == generator.kind == COMPARED:
         raise UsageError(
             f"generator {name!r} already has infills made with another checkpoint, seed or settings",
             "Give this configuration its own name with --as NAME.",

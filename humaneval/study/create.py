@@ -122,7 +122,8 @@ def refuse_names(name: str, study: StudyFile) -> None:
     if not re.fullmatch(r"\w([\w .-]*\w)?", name):
         raise UsageError(
             f"{name!r} cannot be the name of a study",
-            "Use letters, digits, hyphens and dots: files are named after it.",
+            "Use letters, digits, spaces, hyphens, underscores and dots, with a letter or digit at both ends:"
+            " files are named after it.",
         )
     for generator in study.design.generators:
         refuse_name(generator)

@@ -2,7 +2,7 @@
 
 `from_table_file` reads the file, `from_table_columns` recognises its columns, `from_table_rows` makes
 stories and infills of its rows, and `from_table_settings` the study's settings. None of them knows the
-database.
+database: `from_table_stored` compares the table with it.
 
 Whatever can be refused is refused before anything is stored. What is stored goes through the same doors as
 imported stories and replayed infills, so that after a kill the same step goes on.
@@ -16,24 +16,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance, shown_statuses
-from humaneval.errors import UsageError
-from humaneval.infills.generate import judge, run, taken_names
+from humaneval.infills.generate import COMPARED, judge, run
 from humaneval.kinds import build
 from humaneval.resources import words_in
-from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories
-from humaneval.store.tables import GeneratorRow
 from humaneval.stories import Problem
 from humaneval.study.create import Created, create_study
 from humaneval.study.file import StudyFile
 from humaneval.study.from_table_rows import Contents, Entry
-from humaneval.text import ENGLISH, command, listed
-
-KIND = "table"
-"""The kind of a generator whose infills come from a table, in its provenance."""
+from humaneval.text import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ class TableSystem:
         )
         column = next(iter(self.entries.values())).column
         sha256 = hashlib.sha256(json.dumps(told).encode()).hexdigest()
-        return Provenance(kind=KIND, checkpoint=self.file, settings={"sha256": sha256, "column": column})
+        return Provenance(kind=COMPARED, checkpoint=self.file, settings={"sha256": sha256, "column": column})
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:
@@ -99,33 +93,6 @@ def own_generators(settings: StudyFile) -> list[Generator]:
 
 def _english(language: str) -> bool:
     return language.lower().split("-")[0] == ENGLISH
-
-
-def refuse_stored(engine: Engine, generators: Sequence[Generator], settings: StudyFile) -> None:
-    """Raise UsageError if the database has other infills under one of the names, or none by another one that
-    the study shows."""
-    with reading(engine) as session:
-        there = set(session.scalars(select(GeneratorRow.name)))
-    if unknown := set(settings.design.generators) - there - {one.name for one in generators}:
-        raise UsageError(
-            f"neither the table nor the database has infills by {listed(sorted(unknown))}",
-            f"The table has {listed([one.name for one in generators], 20)}.",
-        )
-    taken = taken_names(engine, generators)
-    if not taken:
-        return
-    name = taken[0]
-    forget = command("generators", "forget", name)
-    if name in (settings.design.control, settings.design.human):
-        raise UsageError(
-            f"the database has other infills by {listed(taken)}",
-            f"`{forget}` deletes them if no study shows them. Or set [design] control in a study file.",
-        )
-    raise UsageError(
-        f"the database has infills by {listed(taken)} that are not those of this table",
-        f"Give the system another name: --map COLUMN=system:{name}-2, or in its column of a long table."
-        f" `{forget}` deletes the earlier infills if no study shows them.",
-    )
 
 
 def store_table(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from humaneval.domain import POSITIONS, SENTENCES
-from humaneval.errors import InputError
-from humaneval.study.from_table_file import TableFile
+from humaneval.errors import HumanEvalError, InputError
+from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_headers import (
     ENDINGS,
     FIRST,
@@ -28,7 +29,7 @@ _VALUE = re.compile(r"[-+\d\s.,:/%]+|https?://\S+|\S+@\S+|\d{4}-\d\d-\d\d.*")
 _AT_POSITION = re.compile(
     r"(.+?)[ _.:-]*(?:pos|position|sentence|sent|s|blank)?[ _.:-]?([1-5])", re.IGNORECASE
 )
-_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d)(?:\.0+|st|nd|rd|th|\.|\s*(?:/|of)\s*5)?")
+_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d)(?:[.,]0+|st|nd|rd|th|\.|\s*(?:/|of)\s*5)?")
 
 _Fits = Callable[[int], bool]
 _Test = Callable[[str], bool]
@@ -45,7 +46,7 @@ def recognise(table: TableFile, given: Mapping[int, Role]) -> Layout:
 def place_in(cell: str) -> int | None:
     """The number of a sentence in a cell, as it is written; None for other cells.
 
-    >>> place_in("3"), place_in("sentence3"), place_in("2.0"), place_in("Third"), place_in("12")
+    >>> place_in("3"), place_in("sentence3"), place_in("2,0"), place_in("Third"), place_in("12")
     (3, 3, 2, 3, None)
     """
     text = cell.strip().casefold()
@@ -53,6 +54,30 @@ def place_in(cell: str) -> int | None:
         return FIRST[text]
     found = _PLACE.fullmatch(text)
     return int(found[1]) if found else None
+
+
+def taken_out(layout: Layout, row: Sequence[str]) -> int | None:
+    """The column with the sentence that a row's position takes out; None if sentences have no columns."""
+    at = layout.at(Kind.POSITION)
+    place = None if at is None else place_in(row[at])
+    if at is None or place is None or len(layout.sentences) < SENTENCES:
+        return None
+    return layout.sentences.get(place + layout.roles[at].from_zero)
+
+
+def story_columns(path: Path) -> Mapping[str, str] | None:
+    """Which columns of a story file hold the id, the title and the five sentences, as `read_stories` takes
+    them; None if they are not all found, or if the file is no table."""
+    try:
+        table = read_table_file(path)
+        layout = recognise(table, {})
+    except HumanEvalError:
+        return None
+    found = {f"sentence{number}": table.columns[at] for number, at in layout.sentences.items()}
+    named = {kind: layout.at(kind) for kind in (Kind.ID, Kind.TITLE)}
+    if len(found) < SENTENCES or named[Kind.ID] is None:
+        return None
+    return found | {str(kind): table.columns[at] for kind, at in named.items() if at is not None}
 
 
 class _Recognition:
@@ -66,6 +91,7 @@ class _Recognition:
 
     def layout(self) -> Layout:
         self._refuse_no_header()
+        self._refuse_numbers()
         self._drop_empty()
         self._sentences()
         self._one(Kind.POSITION, self._are_places)
@@ -148,6 +174,16 @@ class _Recognition:
                 "Add a line with the columns' names, for example"
                 " sentence1,sentence2,sentence3,sentence4,sentence5,position,system-a,system-b.",
             )
+
+    def _refuse_numbers(self) -> None:
+        """A person may take the column of a measure for that of a system."""
+        for at, role in self.roles.items():
+            if role.kind in (Kind.SYSTEM, Kind.TEXT) and self._share(at, _is_value) > 0.5:
+                name, cell = self.table.columns[at], next(filter(_is_value, self.all_cells[at]))
+                raise InputError(
+                    f"--map takes the column {name!r} for a system's sentences, and it holds {cell!r}",
+                    f"Name the column with the sentences, and leave this one out: --map {name!r}=ignore.",
+                )
 
     def _drop_empty(self) -> None:
         for at in self._free():
@@ -280,7 +316,12 @@ class _Recognition:
 def _is_sentence(cell: str) -> bool:
     """Whether a cell has words as a sentence has, and is no number, date or address."""
     several = " " in cell or (not cell.isascii() and len(cell) > 3)
-    return several and has_words(cell) and not _VALUE.fullmatch(cell)
+    return several and has_words(cell) and not _is_value(cell)
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or an address, and so no sentence."""
+    return bool(_VALUE.fullmatch(cell))
 
 
 def _ends(cell: str) -> bool:

@@ -66,6 +66,7 @@ def _of_rows(
     """The table whose first row names the columns."""
     if not rows:
         raise InputError(f"{name} is empty", "Give a table with a header line.")
+    _refuse_title(name, rows, lines)
     width = len(rows[0])
     wrong = [
         (line, len(row))
@@ -83,6 +84,18 @@ def _of_rows(
     return _without_empty(name, [cell.strip() for cell in rows[0]], body, lines[1:], notes)
 
 
+def _refuse_title(name: str, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+    """Raise InputError if the first line is a title: one or two cells above lines with many."""
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows[:5]]
+    if 0 < filled[0] <= 2 and max(filled) >= max(4, 2 * filled[0]):
+        at = next(number for number, cells in enumerate(filled) if cells == max(filled))
+        raise InputError(
+            f"{name}, line {lines[0]}: the header is not in the first line, which has"
+            f" {counted(filled[0], 'cell')}; line {lines[at]} has {max(filled)}",
+            f"Delete what stands above the line with the columns' names (perhaps line {lines[at]}).",
+        )
+
+
 def _without_empty(
     name: str,
     header: Sequence[str],
@@ -95,12 +108,17 @@ def _without_empty(
         raise InputError(f"{name} has a header line and no rows", "Give a line for each story.")
     kept = [at for at, title in enumerate(header) if title or any(row[at] for row in body)]
     names: list[str] = []
+    doubled: list[str] = []
     for at in kept:
         title = header[at] or f"column {at + 1}"
         copies = sum(one == title or one.startswith(f"{title} (") for one in names)
-        names.append(f"{title} ({copies + 1})" if title in names else title)
+        if title in names:
+            other = f"{title} ({copies + 1})"
+            doubled.append(f"several columns are called {title}: the next one is read as {other}")
+            title = other
+        names.append(title)
     rows = tuple(tuple(row[at] for at in kept) for row in body)
-    return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), tuple(notes)))
+    return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), (*notes, *doubled)))
 
 
 def _with_right_ending(table: TableFile) -> TableFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from humaneval.study.from_table_roles import Kind, Layout
 from humaneval.study.from_table_text import MISSING, Told, told_by_sentences, told_by_text, without_story
 from humaneval.text import as_read, counted, listed, normalise
 
+OF_A_SYSTEM = "it is no sentence of the story, but the position is"
+"""What is said of a column with originals that are none, as if a system had written them."""
 NO_POSITION = "nothing says which sentence was taken out"
 HUMANS = frozenset(("human", "original", "gold", "reference", "ground truth", "person"))
 """Names, in small letters, under which a long table has the original sentence."""
@@ -43,6 +46,8 @@ class Contents:
     """Each blank of the table once, whichever systems filled it."""
     problems: tuple[Problem, ...] = ()
     doubtful: tuple[Problem, ...] = ()
+    empty: tuple[Problem, ...] = ()
+    """The cells in which a system has no sentence."""
     notes: tuple[str, ...] = ()
 
 
@@ -99,6 +104,7 @@ class _Reader:
         self.blanks: dict[Blank, int] = {}
         self.problems: list[Problem] = []
         self.doubtful: dict[int, Problem] = {}
+        self.empty: list[Problem] = []
         self.counts: Counter[str] = Counter()
         self.originals = self._originals() if layout.is_long else {}
 
@@ -108,14 +114,30 @@ class _Reader:
             places = Counter(blank.position for blank in self.blanks)
             told = ", ".join(f"{at}: {places[at]:,}" for at in sorted(places))
             notes.append(f"the table names no positions; they follow from the stories ({told})")
+        if self._may_count_from_zero():
+            column = self.table.columns[self.layout.all(Kind.POSITION)[0]]
+            role = shlex.quote(f"{column}=position0")
+            notes.append(
+                f"positions are counted from 1, and no line has 0 or 5. If yours count from 0, add --map"
+                f" {role}"
+            )
         return Contents(
             tuple(self.stories.values()),
             {name: tuple(found.values()) for name, found in self.entries.items()},
             tuple(self.blanks),
             tuple(self.problems),
             tuple(self.doubtful.values()),
+            tuple(self.empty),
             (*self.table.notes, *notes),
         )
+
+    def _may_count_from_zero(self) -> bool:
+        """Whether nothing in the table shows from where its positions are counted."""
+        at = self.layout.at(Kind.POSITION)
+        if at is None or self.layout.roles[at].from_zero or self.layout.at(Kind.ORIGINAL) is not None:
+            return False
+        shown = self.originals or self._told(self.table.rows[0], 0).position
+        return not shown and bool(self.blanks) and all(blank.position < SENTENCES for blank in self.blanks)
 
     def read(self, number: int) -> None:
         row, line = self.table.rows[number], self.table.lines[number]
@@ -178,6 +200,7 @@ class _Reader:
         if not told.sentences:
             return _Place(self._by_name(row), self._known_position(row, position))
         if position and told.position and position != told.position:
+            self._refuse_empty(row, told.position, position)
             raise _RowError(
                 f"the blank is at sentence {told.position}, but the position is {position}"
                 f" ({self._named(Kind.POSITION).removesuffix(': ') or 'of its column'})"
@@ -197,6 +220,15 @@ class _Reader:
         elif original and as_read([original]) != as_read([sentences[position - 1]]):
             raise _RowError(self._other_original(sentences, original, position))
         return _Place(self._made(row, line, sentences, told.doubts), position)
+
+    def _refuse_empty(self, row: Sequence[str], empty: int, position: int) -> None:
+        """An empty cell is a blank only at the position that was taken out. Elsewhere it is a fault."""
+        at = self.layout.sentences.get(empty)
+        if at is not None and row[at].casefold() in MISSING:
+            what = f"{row[at]!r} is no sentence" if row[at] else "the cell is empty"
+            raise _RowError(
+                f"column {self.table.columns[at]}: {what}, and sentence {position} was taken out, not {empty}"
+            )
 
     def _told(self, row: Sequence[str], position: int) -> Told:
         """What the row itself says about its story; without sentences if it only names one."""
@@ -246,9 +278,10 @@ class _Reader:
 
     def _other_original(self, sentences: Sequence[str], original: str, position: int) -> str:
         same = [at for at, one in enumerate(sentences, 1) if as_read([one]) == as_read([original])]
-        where = f"it is sentence {same[0]}" if same else "it is no sentence of the story"
+        if not same:
+            return f"{self._named(Kind.ORIGINAL)}{OF_A_SYSTEM} {position}"
         zero = "; perhaps the table counts from 0" if same == [position + 1] else ""
-        return f"{self._named(Kind.ORIGINAL)}{where}, but the position is {position}{zero}"
+        return f"{self._named(Kind.ORIGINAL)}it is sentence {same[0]}, but the position is {position}{zero}"
 
     def _made(self, row: Sequence[str], line: int, sentences: Sequence[str], doubts: Sequence[str]) -> Story:
         name = self._cell(row, Kind.ID)
@@ -312,6 +345,8 @@ class _Reader:
         entries = self.entries.setdefault(system, {})
         self.blanks.setdefault(blank, line)
         if text.casefold() in MISSING:
+            what = f"{text!r} is read as no sentence" if text else "the cell is empty"
+            self.empty.append(Problem(self.table.name, line, f"column {column}: {what}"))
             return
         alone = without_story(text, blank.story.sentences, blank.position)
         if alone != text:

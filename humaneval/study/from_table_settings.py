@@ -194,21 +194,21 @@ def _positions(counts: Mapping[int, int], size: int, said: list[str]) -> list[in
     if not enough:
         most = max(counts, key=lambda at: counts[at])
         raise InputError(
-            f"the table has too few stories: a form shows {size} passages, each of another story, and"
-            f" {counted(counts[most], 'story', 'is', 'are', plural='stories')} filled by every system at"
-            f" position {most}, where most are",
-            f"Give at least {size} stories for a position, or show fewer systems: --generators NAMES.",
+            f"the table has too few stories: a form shows {size} passages of different stories, so a position"
+            f" needs {size} stories that every system has filled, and position {most} has the most:"
+            f" {counts[most]:,}",
+            f"Give {size} or more stories with the same position: one for each system, one for human and one"
+            " for control. Or show fewer systems: --generators NAMES.",
         )
-    if few:
-        told = ", ".join(f"{at} ({counted(counts[at], 'story', plural='stories')})" for at in few)
+    for at in few:
         said.append(
-            f"Left out: position {told}. A form shows {size} passages of different stories, so each position"
-            f" needs {size} stories."
+            f"Position {at} is left out: every system has filled"
+            f" {counted(counts[at], 'story', plural='stories')} there, and a form needs {size}."
         )
     if len(enough) == 1:
         said.append(
-            f"All blanks are at position {enough[0]}. Annotators may notice that, and scores say nothing"
-            " about other positions."
+            f"All blanks are at position {enough[0]}. Annotators may notice that, and the scores hold for"
+            " this position only."
         )
     return enough
 

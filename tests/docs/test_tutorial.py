@@ -1,14 +1,19 @@
-"""Runs the tutorial as it is printed: on real stories where they are, else on the bundled ones."""
+"""Runs the tutorial as it is printed, with the table that it prints; its long way on real stories where they
+are, else on the bundled ones."""
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from humaneval.stories import bundled_stories
+from humaneval.study.from_table import unfit
+from humaneval.study.from_table_columns import recognise
+from humaneval.study.from_table_file import read_table_file
+from humaneval.study.from_table_rows import contents_of
+from humaneval.study.from_table_settings import Asked, settle
 from tests.commands import program
 from tests.conftest import ROOT
 from tests.docs.pages import run_page, story_file
@@ -16,24 +21,31 @@ from tests.docs.pages import run_page, story_file
 SYSTEMS = {"human", "control", "near", "far"}
 
 
-def table(path: Path) -> None:
-    """Twenty stories and two stand-ins for systems, whose sentences are from other stories."""
-    stories = [story for story in bundled_stories() if story.split == "train"]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([*(f"sentence{n}" for n in range(1, 6)), "position", "near", "far"])
-        for number, (story, other, third) in enumerate(
-            zip(stories[:20], stories[20:40], stories[40:60], strict=True)
-        ):
-            place = number % 5
-            writer.writerow([*story.sentences, place + 1, other.sentences[place], third.sentences[place - 1]])
+def table(page: str, path: Path) -> Path:
+    """Write the table that a page prints."""
+    lines = re.findall(r"^    (.+,.+)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert lines[0].startswith("sentence1,")
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_the_table_that_a_page_prints_makes_a_study_as_it_stands(page: str, tmp_path: Path) -> None:
+    file = table(page, tmp_path / "table.csv")
+    read = read_table_file(file)
+    contents = contents_of(read, recognise(read, {}))
+    assert not contents.problems
+    assert not contents.empty
+    assert not unfit(contents, file, ())
+    design = settle(contents, Asked(None, None, {})).read.settings.design
+    assert (design.annotators, design.positions, len(contents.stories)) == (4, (3,), 4)
 
 
 @pytest.mark.slow
 def test_X58_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     folder = tmp_path / "my study"
     folder.mkdir()
-    table(folder / "table.csv")
+    table("docs/tutorial.md", folder / "table.csv")
     story_file(folder / "stories.csv", "test")
     story_file(folder / "more-stories.csv", "train")
     printed = run_page(ROOT / "docs" / "tutorial.md", folder, MINUTES="0.1", N="10")
@@ -45,5 +57,5 @@ def test_X58_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     mine = json.loads(
         program("score", "mine", "--json", HUMANEVAL_DATABASE=str(folder / "humaneval.db")).stdout
     )
-    assert mine["annotators"]["collected"] == 20
+    assert mine["annotators"]["collected"] == 4
     assert {row["generator"] for row in mine["scores"]} == SYSTEMS

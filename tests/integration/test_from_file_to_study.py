@@ -275,7 +275,7 @@ def test_X27_what_allowing_would_not_help_is_said_before_it_is_advised(command: 
     assert "--allow 'missing'; the study records it. It then has 3 of 12 stories" in said.err
     said = command(*second, "--allow", "missing")
     assert said.code == 0, said.err
-    assert "3 of 12 stories have infills by every generator" in said.err
+    assert "The study uses 3 of 12 stories: those with infills by every generator" in said.err
 
 
 # X20: what is unclear is listed

@@ -53,6 +53,9 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     assert made.code == 0
     assert "Study 'mine' created: 20 rows, 80 passages from 20 stories, 4 generators." in made.out
     assert made.out.endswith("Next: humaneval up mine\n")
+    assert "The form promises $0.80 for about 4 minutes, $12.00 an hour." in made.out
+    assert "Too small for a difference of 10.0 points" in made.out
+    assert len(made.out.splitlines()) < 15
     assert "model a    system model a" in made.err
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     published = command("publish", "mine", "--to", "local", "--json").json
@@ -140,23 +143,78 @@ def test_a_refused_table_changes_nothing(command: Command, there: Path, fault: s
         assert (count(there, StoryRow), count(there, GeneratorRow), count(there, StudyRow)) == (0, 0, 0)
 
 
-def test_infills_of_another_table_under_the_same_name_are_refused_with_a_hint(
-    command: Command, there: Path
+def test_the_same_sentences_are_used_again_whatever_file_they_are_in(command: Command, there: Path) -> None:
+    """Another name, order, line ends, a column that is not used, more stories, and one system more."""
+    save(rows())
+    command("study", "create", "first", "--from", "table.csv", "--yes")
+    save(list(reversed(rows())), name="sorted.csv")
+    save([[*row, "by hand"] for row in rows()], [*HEADER, "notes"], "notes.csv")
+    Path("ends.csv").write_bytes(Path("notes.csv").read_bytes().replace(b"\r\n", b"\n"))
+    save([[*row, f"Then {row[6]}"] for row in rows()], [*HEADER, "model c"], "third.csv")
+    save(rows(24), name="more.csv")
+    for name in ("sorted", "notes", "ends", "third", "more"):
+        made = command("study", "create", name, "--from", f"{name}.csv", "--yes")
+        assert made.code == 0, made.err
+    assert "96 passages from 24 stories" in made.out
+    assert (count(there, StoryRow), count(there, InfillRow), count(there, StudyRow)) == (24, 4 * 24 + 20, 6)
+
+
+def test_a_sentence_that_differs_is_named_and_each_way_out_works(
+    command: Command, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(rows())
     command("study", "create", "mine", "--from", "table.csv", "--yes")
-    changed = [[*row[:6], "It was a fine day.", row[7]] for row in rows()]
+    changed = rows()
+    changed[4][6] = changed[7][6] = "It was a fine day."
     save(changed)
     for name in ("mine", "other"):  # the study of the first table is there with the same settings
         told = command("study", "create", name, "--from", "table.csv", "--yes")
-        assert "the database has infills by model a that are not those of this table" in told.err
-    assert "--map COLUMN=system:model a-2" in told.err
-    assert count(there, StudyRow) == 1
-    again = command(
-        "study", "create", "other", "--from", "table.csv", "--yes", "--map", "model a=system:model a-2"
-    )
-    assert again.code == 0
+        assert told.code == 2
+        assert (
+            "line 6, column model a: the sentence is “It was a fine day.”, but for this blank the database"
+            f" has “{rows()[4][6]}” by model a (and 1 more cell)"
+        ) in told.err
+        assert "Study 'mine' shows it, so it stays." in told.err
+        assert f"`export HUMANEVAL_DATABASE={name}.db`" in told.err
+    renamed = ("--map", "model a=system:model a-2")
+    assert command("study", "create", "again", "--from", "table.csv", "--yes", *renamed).code == 0
     assert (count(there, StoryRow), count(there, StudyRow)) == (20, 2)
+    monkeypatch.setenv("HUMANEVAL_DATABASE", "other.db")
+    made = command("study", "create", "other", "--from", "table.csv", "--yes")
+    assert "80 passages from 20 stories" in made.out
+
+
+def test_a_mistyped_story_does_not_join_its_correction(command: Command, there: Path) -> None:
+    save(rows())
+    command("study", "create", "mine", "--from", "table.csv", "--yes")
+    corrected = rows()
+    corrected[2][0] = "Tom2 wanted to bake a large cake."
+    save(corrected)
+    told = command("study", "create", "other", "--from", "table.csv", "--yes")
+    assert told.code == 2
+    assert (
+        "the study would also show 1 blank of an earlier table, which these systems filled there and not in"
+        " this one: for example sentence 3 of “Tom2 wanted to bake a cake."
+    ) in told.err
+    assert count(there, StoryRow) == 20
+
+
+def test_sentences_that_no_study_shows_may_be_forgotten(
+    command: Command, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(rows())
+
+    def killed(*arguments: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(from_table, "create_study", killed)
+        command("study", "create", "mine", "--from", "table.csv", "--yes")
+    save([[*row[:6], "It was a fine day.", row[7]] for row in rows()])
+    told = command("study", "create", "mine", "--from", "table.csv", "--yes")
+    assert "delete them with `humaneval generators forget 'model a'`" in told.err
+    assert command("generators", "forget", "model a").code == 0
+    assert command("study", "create", "mine", "--from", "table.csv", "--yes").code == 0
 
 
 def test_stories_that_are_there_are_used_whatever_their_ids_and_split(command: Command, there: Path) -> None:
@@ -183,6 +241,14 @@ def test_a_second_file_has_the_stories(command: Command, there: Path) -> None:
     assert not there.exists()
     made = command("study", "create", "mine", "--from", "table.csv", "--stories", "s.csv", "--yes")
     assert "80 passages from 20 stories" in made.out
+    save(
+        [[f"r{at}", *row[:5]] for at, row in enumerate(rows())], ["id", "s1", "s2", "s3", "s4", "s5"], "s.csv"
+    )
+    made = command("study", "create", "other", "--from", "table.csv", "--stories", "s.csv", "--yes")
+    assert "80 passages from 20 stories" in made.out
+    save([[f"r{at}", *row[:4]] for at, row in enumerate(rows())], ["id", "a", "b", "c", "d"], "s.csv")
+    told = command("study", "create", "third", "--from", "table.csv", "--stories", "s.csv", "--yes")
+    assert "Call its columns id, title (if there is one) and sentence1 to sentence5." in told.err
 
 
 def test_what_a_system_lacks_is_left_out_for_all_and_counted_once(command: Command, there: Path) -> None:
@@ -192,4 +258,5 @@ def test_what_a_system_lacks_is_left_out_for_all_and_counted_once(command: Comma
     save(lines)
     made = command("study", "create", "mine", "--from", "table.csv", "--yes", "--annotators", "20")
     assert "1 blank left out: model a has no infill that may be shown there." in made.err
+    assert "table.csv:9: column model a: the cell is empty\n" in made.err
     assert "left out: human" not in made.err

@@ -131,8 +131,9 @@ def test_other_settings_under_the_same_name_are_refused(
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\n", "-a", "a\x00", "."])
 def test_a_name_that_could_not_name_a_file_is_refused(sqlite_engine: Engine, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be the name of a study"):
+    with pytest.raises(UsageError, match="cannot be the name of a study") as error:
         create(sqlite_engine, name)
+    assert "letters, digits, spaces, hyphens, underscores and dots" in error.value.hint
 
 
 def test_infills_that_are_not_ok_are_refused_with_a_count_for_each_generator(

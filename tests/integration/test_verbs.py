@@ -152,7 +152,7 @@ def test_X27_a_study_that_leaves_stories_out_says_how_many_it_has(command: Comma
     command("generate", "--generator", "human", "--stories", "10")
     said = command("study", "create", "part", "--generators", "control,human")
     assert said.code == 0
-    assert said.err == "10 of 24 stories have infills by every generator; the study uses these.\n"
+    assert said.err == "The study uses 10 of 24 stories: those with infills by every generator.\n"
     assert "passages from 10 stories" in said.out
 
 

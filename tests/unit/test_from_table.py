@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import openpyxl
 import pytest
 
+from humaneval.cli.study.from_table import refuse
 from humaneval.domain import Story
 from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.stories import Problem, read_stories
 from humaneval.study.from_table import systems_of, unfit
-from humaneval.study.from_table_columns import recognise
+from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import read_table_file
 from humaneval.study.from_table_roles import Kind, Layout, parse_roles
 from humaneval.study.from_table_rows import Contents, contents_of
@@ -117,7 +119,7 @@ def test_any_usual_delimiter_and_encoding_is_read(delimiter: str, encoding: str)
 
 
 @pytest.mark.parametrize(
-    "said", ["sentence{}", "{}.0", "{}.", "s{}", "Sentence {}", "#{}", "{} of 5"], ids=str
+    "said", ["sentence{}", "{}.0", "{},0", "{}.", "s{}", "Sentence {}", "#{}", "{} of 5"], ids=str
 )
 def test_positions_are_read_as_people_write_them(said: str) -> None:
     rows = wide()
@@ -306,6 +308,38 @@ def test_what_a_system_lacks_is_counted_and_left_out_for_all() -> None:
     assert "each of the 96 passages" in made.said[0]
 
 
+def test_a_cell_without_a_sentence_is_named_with_its_line_and_column() -> None:
+    rows = wide()
+    rows[2][6], rows[4][7] = "", "N/A"
+    assert [str(one) for one in read(saved(rows)).contents.empty] == [
+        "table.csv:3: column model a: the cell is empty",
+        "table.csv:5: column model b: 'N/A' is read as no sentence",
+    ]
+
+
+def test_positions_that_may_count_from_0_are_said_and_shown_with_their_sentence() -> None:
+    rows = many(5, [1, 2, 3, 4])
+    found = read(saved(rows))
+    assert found.contents.notes == (
+        "positions are counted from 1, and no line has 0 or 5. If yours count from 0, add --map"
+        " position=position0",
+    )
+    assert taken_out(found.layout, [str(cell) for cell in rows[2]]) == 1
+    counted_from_0 = read(saved(rows), ["position=position0"])
+    assert set(counted_from_0.positions) == {2, 3, 4, 5}
+    assert not counted_from_0.contents.notes
+    assert taken_out(counted_from_0.layout, [str(cell) for cell in rows[2]]) == 2
+    with_original = [[*row, row[row[5] - 1] if at else "original"] for at, row in enumerate(rows)]
+    for clear in (many(5), with_original):
+        assert not read(saved(clear)).contents.notes
+
+
+def test_two_columns_of_one_name_are_said() -> None:
+    found = read(saved(wide([*FIVE, "position", "ours", "ours"])))
+    assert list(found.contents.systems) == ["ours", "ours (2)"]
+    assert found.contents.notes == ("several columns are called ours: the next one is read as ours (2)",)
+
+
 # Long tables
 
 
@@ -435,6 +469,11 @@ def test_each_fault_names_its_line_and_column() -> None:
     rows[2][1] = ""
     assert problem_of(rows) == "table.csv:3: the original of sentence 2 is missing"
     rows[2][1], rows[2][3] = "The oven broke.", ""
+    assert (
+        problem_of(rows)
+        == "table.csv:3: column sentence4: the cell is empty, and sentence 2 was taken out, not 4"
+    )
+    rows[2][3] = "____"
     assert problem_of(rows).startswith("table.csv:3: the blank is at sentence 4, but the position is 2")
     twice = [*wide(), [*story("Ann"), 1, "Ann sang a song.", by_b("Ann")]]
     assert problem_of(twice) == (
@@ -481,6 +520,49 @@ def test_sentences_that_cannot_be_shown_are_named_before_anything_is_stored() ->
         "table.csv:4: column model b: same as the original: So Cleo asked a neighbour for help.",
     ]
     assert len(unfit(contents, Path("table.csv"), ["several sentences"])) == 1
+
+
+def test_a_title_above_the_header_is_refused() -> None:
+    said = "table.csv, line 1: the header is not in the first line, which has 1 cell; line 2 has 8"
+    assert refused([["Our results"], *wide()]) == said
+    assert refused([["Our results", *[""] * 7], *wide()]) == said
+
+
+def test_numbers_are_no_sentences_of_a_system() -> None:
+    rows = [[*row, f"0.3{at}" if at else "bleu"] for at, row in enumerate(wide())]
+    assert read(saved(rows)).roles[8] == "ignore"
+    assert refused(rows, ["bleu=system"]) == (
+        "--map takes the column 'bleu' for a system's sentences, and it holds '0.31'"
+    )
+
+
+def test_a_system_called_human_needs_another_name_and_the_hint_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = wide([*FIVE, "position", "model a", "human"])
+    problems = read(saved(rows)).contents.problems
+    assert len(problems) == 8
+    with pytest.raises(InputError) as error:
+        refuse(problems, "line", Path("table.csv"))
+    assert "give it a name of its own: --map human=system:NAME." in error.value.hint
+    assert "column human: it is no sentence of the story" in capsys.readouterr().err
+    assert list(read(saved(rows), ["human=system:people"]).contents.systems) == ["model a", "people"]
+
+
+def test_one_line_is_corrected_as_it_and_several_as_them() -> None:
+    one = [Problem("table.csv", 2, "there is no story")]
+    for problems, words in ((one, "Correct it in the file"), ([*one, *one], "Correct them in the file")):
+        with pytest.raises(InputError) as error:
+            refuse(problems, "line", Path("table.csv"))
+        assert error.value.hint.startswith(words)
+
+
+def test_the_columns_of_a_story_file_are_known_as_those_of_a_table() -> None:
+    rows = [["id", "s1", "s2", "s3", "s4", "s5"], *([n, *story(n)] for n in NAMES)]
+    found = read_stories(saved(rows), mapping=story_columns(Path("table.csv")))
+    assert [one.id for one in found.stories] == list(NAMES)
+    assert [list(one.sentences) for one in found.stories] == [story(name) for name in NAMES]
+    assert story_columns(saved([["what", "why"], ["a", "b"]])) is None
 
 
 # What --map says
@@ -547,9 +629,12 @@ def test_the_number_of_annotators_may_be_given() -> None:
 def test_positions_with_too_few_stories_are_left_out_and_said() -> None:
     made = settled([*many(6, [1, 3]), *many(2, [5])[1:]])
     assert made.read.settings.design.positions == (1, 3)
-    assert "Left out: position 5 (2 stories)" in made.said[0]
-    with pytest.raises(InputError, match="too few stories: a form shows 4 passages"):
+    assert made.said[0] == (
+        "Position 5 is left out: every system has filled 2 stories there, and a form needs 4."
+    )
+    with pytest.raises(InputError, match="too few stories: a form shows 4 passages") as error:
         settled(many(2))
+    assert "Give 4 or more stories with the same position" in error.value.hint
 
 
 def test_a_form_shows_fewer_generators_if_few_stories_share_a_position() -> None:

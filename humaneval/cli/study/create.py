@@ -12,7 +12,8 @@ from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.cli.study.from_table import Source, from_options, make_from_table
 from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan import plan_document
-from humaneval.cli.study.plan_text import tell_plan
+from humaneval.cli.study.plan_text import tell_outlook
+from humaneval.domain import POSITIONS
 from humaneval.errors import HumanEvalError
 from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
@@ -24,7 +25,7 @@ from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.from_table_settings import Asked
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
-from humaneval.text import command, counted
+from humaneval.text import command, counted, listed
 
 
 @click.command()
@@ -69,8 +70,8 @@ def create(
     story's five sentences, or the story with a blank and the original sentence; which sentence was taken out;
     and a column for each system. FILE is CSV, TSV, Excel, JSON or Parquet.
 
-    A study never changes once it is created; `study enlarge` adds rows. Prints its plan as `study plan` does:
-    what the study can find out, what cues alone would score, and what it costs.
+    A study never changes once it is created; `study enlarge` adds rows. Prints in short what the study can
+    find out. `study plan NAME` says more, and what it costs.
     """
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],
@@ -118,7 +119,7 @@ def create(
 
 
 def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
-    for line in [*_left_out(made.left_out), *told(made.doubtful)]:
+    for line in [*_left_out(made.left_out, settings.design.positions), *told(made.doubtful)]:
         say(line, err=True)
     say(
         f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"
@@ -131,14 +132,17 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     _tell_plan(app, name)
     say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
+    say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
 
 
-def _left_out(left: LeftOut) -> Iterator[str]:
+def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:
     """Lines about what a new study cannot show."""
     if left.without_infills:
+        of_all = left.stories - left.without_infills
+        where = "" if len(positions) == len(POSITIONS) else f" at position {listed(positions)}"
         yield (
-            f"{left.stories - left.without_infills:,} of {left.stories:,} stories have infills by every"
-            " generator; the study uses these."
+            f"The study uses {of_all:,} of {left.stories:,} stories: those with infills by every generator"
+            f"{where}."
         )
     if left.same_text:
         yield (
@@ -153,10 +157,10 @@ def _left_out(left: LeftOut) -> Iterator[str]:
 
 
 def _tell_plan(app: App, name: str) -> None:
-    """Print the plan of study `name` as `study plan` does, or say on stderr why it cannot be made."""
+    """Print the plan of study `name` in short, or say on stderr why it cannot be made."""
     try:
         found = _planned(app, name)
-        tell_plan(found.plan, found.outlook, found.cues)
+        tell_outlook(found.plan, found.outlook, found.cues)
     except Exception as error:
         say(f"The study is stored, but its plan cannot be made: {_cause(error)}", err=True)
         say(f"  To see more: {command('study', 'plan', name)}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,16 +25,16 @@ from humaneval.study.file import StudyFile
 from humaneval.study.from_table import (
     number_of_infills,
     own_generators,
-    refuse_stored,
     store_table,
     systems_of,
     unfit,
 )
-from humaneval.study.from_table_columns import recognise
+from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import TableFile, read_table_file
-from humaneval.study.from_table_roles import Layout, parse_roles
-from humaneval.study.from_table_rows import NO_POSITION, Contents, contents_of, refuse_layout
+from humaneval.study.from_table_roles import Kind, Layout, parse_roles
+from humaneval.study.from_table_rows import NO_POSITION, OF_A_SYSTEM, Contents, contents_of, refuse_layout
 from humaneval.study.from_table_settings import Asked, Settled, settle
+from humaneval.study.from_table_stored import refuse_stored
 from humaneval.text import command, counted, listed, quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -122,7 +123,7 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     settings, text = settled.read
     generators = [*own_generators(settings), *systems_of(contents, source.file)]
     refuse_study(engine, name, settings)
-    refuse_stored(engine, generators, settings)
+    refuse_stored(engine, name, generators, settings, contents)
     _tell(contents, settled, settings)
     with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
         made = store_table(engine, name, settings, text, contents, generators, advance)
@@ -146,16 +147,27 @@ def _stories_of(source: Source, split: str) -> Sequence[Any]:
     """The stories of the second file. Raises InputError if any of them cannot be used."""
     if source.stories is None:
         return ()
-    read = read_stories(source.stories, split=split, source=source.stories.name)
-    _refuse(read.problems, "story", source.stories)
+    try:
+        mapping = story_columns(source.stories)
+        read = read_stories(source.stories, mapping=mapping, split=split, source=source.stories.name)
+    except InputError as error:
+        if "--map" not in error.hint:
+            raise
+        raise InputError(
+            error.message, "Call its columns id, title (if there is one) and sentence1 to sentence5."
+        ) from None
+    refuse(read.problems, "story", source.stories)
     return read.stories
 
 
 def _checked(source: Source, contents: Contents, asked: Asked, name: str) -> Settled:
     """The study's settings. Raises InputError if a line, a sentence or the whole is refused."""
-    _refuse(contents.problems, "line", source.file)
+    refuse(contents.problems, "line", source.file)
     if not contents.blanks or not any(contents.systems.values()):
-        raise InputError(f"{source.file} has no sentence by any system", "Look at the table above.")
+        raise InputError(
+            f"{source.file} has no sentence by any system",
+            "Say which column has them: --map COLUMN=system:NAME.",
+        )
     settled = settle(contents, asked)
     refuse_names(name, settled.read.settings)
     allow = [str(status) for status in settled.read.settings.design.allow]
@@ -164,7 +176,7 @@ def _checked(source: Source, contents: Contents, asked: Asked, name: str) -> Set
         raise InputError(
             f"{counted(len(found), 'sentence')} of systems in {source.file} cannot be shown; nothing was"
             " stored",
-            "Correct them, empty the cells (these blanks are then left out for all systems), or accept them:"
+            "Correct the file, empty the cells (these blanks are then left out for all systems), or accept:"
             f" {_accept(found)}. The study records that.",
         )
     return settled
@@ -175,14 +187,24 @@ def _accept(found: Sequence[Problem]) -> str:
     return " ".join(f"--allow '{status}'" for status in sorted(statuses))
 
 
-def _refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
+def refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
+    """Raise InputError if there are problems, which are printed. `noun` is what each of them is about."""
     if problems:
         _list(problems)
-        hint = "Correct them in the file, or say with --map COLUMN=ROLE what the columns hold."
-        if {problem.reason for problem in problems} == {NO_POSITION}:
+        them = "it" if len(problems) == 1 else "them"
+        hint = f"Correct {them} in the file, or say with --map COLUMN=ROLE what the columns hold."
+        reasons = {problem.reason for problem in problems}
+        if reasons == {NO_POSITION}:
             hint = (
                 "Add a column `position` with 1 to 5, or `original` with the sentence; or name them:"
                 " --map COLUMN=position."
+            )
+        elif all(OF_A_SYSTEM in reason for reason in reasons):
+            column = problems[0].reason.removeprefix("column ").partition(": ")[0]
+            role = shlex.quote(f"{column}=system:NAME")
+            hint = (
+                f"If {column} is a system and not the original, give it a name of its own: --map {role}."
+                f" If not, correct {them} in the file."
             )
         number = counted(len(problems), noun, plural="stories" if noun == "story" else "")
         raise InputError(f"{number} of {file} cannot be used; nothing was stored", hint)
@@ -208,7 +230,7 @@ def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> 
     columns, roles = [quoted(name, 40) for name in layout.columns], [str(role) for role in layout.roles]
     left = screen.width - max(map(len, columns)) - max(map(len, roles)) - 4
     for at, (column, role) in enumerate(zip(columns, roles, strict=True)):
-        shown.add_row(column, role, quoted(next(iter(table.cells(at)), ""), min(max(left, 20), 60)))
+        shown.add_row(column, role, quoted(_example(table, layout, at), min(max(left, 20), 60)))
     screen.print(shown)
     if yes:
         return
@@ -222,6 +244,15 @@ def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> 
             "nothing was stored",
             "Say what a column holds with --map COLUMN=ROLE, for example --map notes=ignore.",
         )
+
+
+def _example(table: TableFile, layout: Layout, at: int) -> str:
+    """The first cell of a column. A position is shown with the sentence that it takes out: people count from
+    0 and from 1."""
+    cell = next(iter(table.cells(at)), "")
+    row = next((row for row in table.rows if row[at]), None)
+    place = taken_out(layout, row) if row and layout.roles[at].kind is Kind.POSITION else None
+    return f"{cell}: {row[place]}" if row and place is not None else cell
 
 
 def _again(name: str, file: Path) -> str:
@@ -243,6 +274,13 @@ def _tell(contents: Contents, settled: Settled, settings: StudyFile) -> None:
     """What there is to know before the study is stored."""
     for note in contents.notes:
         say(f"Note: {note}.", err=True)
+    if contents.empty:
+        say(
+            f"Note: {counted(len(contents.empty), 'cell has', plural='cells have')} no sentence. A blank that"
+            " one system left empty is left out for all of them:",
+            err=True,
+        )
+        _list(contents.empty)
     if contents.doubtful:
         say(
             f"Note: {counted(len(contents.doubtful), 'story', plural='stories')} may have other sentences"
@@ -269,6 +307,7 @@ def _document(
             ],
             "lines": len(table.rows),
             "systems": {name: len(entries) for name, entries in contents.systems.items()},
+            "empty": [str(problem) for problem in contents.empty],
             "notes": [*contents.notes, *settled.said],
         }
     }

@@ -1,4 +1,4 @@
-"""What a form pays, in words."""
+"""What a form promises to pay, in words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from humaneval.study.file import HitSection
 
 
 def pay(hit: HitSection) -> str:
-    """What a form pays, and the hourly wage that this makes."""
+    """What the form promises, the hourly wage that this makes, and that nothing is charged yet."""
     minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
-    return f"Pay: {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour."
+    return (
+        f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour. Nothing"
+        " is charged before `publish --live`: the local marketplace moves no real money."
+    )

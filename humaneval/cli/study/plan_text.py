@@ -14,6 +14,7 @@ from humaneval.planning.forecast import Outlook
 from humaneval.planning.gate import describe
 from humaneval.planning.plan import Plan
 from humaneval.planning.simulation import Power
+from humaneval.study.file import AnalysisSection
 from humaneval.text import counted
 
 
@@ -62,9 +63,33 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     enough = "" if needed is None else f" {crowd(_with(planned, needed))} would give {wanted}."
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     return (
-        f"Too small for what you want to find: a difference of {points(planned.smallest_effect)}{as_one} "
-        f"would be found in {found} of such studies.{enough}"
+        f"Too small for a difference of {points(planned.smallest_effect)}: it would be found{as_one} in"
+        f" {found} of such studies.{enough}{_effect(planned)}"
     )
+
+
+def _effect(planned: Plan) -> str:
+    """That a person may choose the difference, if nobody did."""
+    if planned.smallest_effect != AnalysisSection().smallest_effect:
+        return ""
+    return " This difference is only the default: smallest_effect under [analysis] in a study file sets it."
+
+
+def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None:
+    """Print what matters of a plan to a person who has just made a study; `study plan` says the rest."""
+    _tell_size(planned, seen)
+    say(f"A score's interval will be about ± {points(seen.half_width)}.")
+    family = seen.decisive
+    if family is None:
+        say("There is nothing to compare: no two systems, and no system with Human.")
+    elif warning := power_warning(planned, seen):
+        say(warning)
+    else:
+        say(
+            f"A difference of {points(planned.smallest_effect)} would be found in"
+            f" {percent(family.power_in_family)} of such studies.{_effect(planned)}"
+        )
+    _tell_telling(cues)
 
 
 def _with(planned: Plan, annotators: int) -> Plan:
@@ -237,6 +262,11 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
     say("Scores if annotators understood nothing and marked by a cue (any sentence: 80%):")
     console().print(table)
 
+    _tell_telling(cues)
+
+
+def _tell_telling(cues: Sequence[CueScore]) -> None:
+    """Say which cues alone would find a generator's sentences."""
     telling = [cue for cue in cues if cue.score < TELLING]
     for name in dict.fromkeys(cue.cue for cue in telling):
         found = ", ".join(
