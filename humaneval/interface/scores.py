@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from humaneval.report.contents import RepeatFacts, ReportData
 from humaneval.report.figures.forest import score_plot
 from humaneval.report.forms import FILES, form_files, form_of
 from humaneval.report.from_study import software
+from humaneval.report.phrases import mark, warned
 from humaneval.scoring.analysis.analyse import Analysis, analyse
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
@@ -81,6 +82,8 @@ class Source:
     """The fields of `score --json` beside the scores."""
     answerers: Answerers | None = None
     """How many annotators are programs; None if none is."""
+    early: str = ""
+    """That not all forms of the design are in; empty if they are."""
     control: str | None = None
     human: str | None = None
     also: Mapping[str, Rule] = field(default_factory=dict)
@@ -153,12 +156,29 @@ class Scores:
 
     @property
     def conclusion(self) -> str:
-        """At most three sentences: what the data show, what they cannot tell, how many people answered."""
-        return " ".join(conclusion(self.table))
+        """At most three sentences: what the data show, what they cannot tell, how many people answered.
+
+        If programs answered, if it was a pilot, or if not all forms are in, that comes first.
+        """
+        warning = warned(self._who, tests=self._is_test)
+        return " ".join(filter(None, (warning, self._source.early, *conclusion(self.table))))
 
     def plot(self) -> Figure:
         """The report's plot of scores and intervals in percent, as a matplotlib figure of 9.2 inches."""
-        return score_plot(self.table).figure()
+        return replace(score_plot(self.table), mark=mark(self._who, tests=self._is_test)).figure()
+
+    @property
+    def early(self) -> str:
+        """That not all forms of the study's design are in; empty if they are, and for a table."""
+        return self._source.early
+
+    @property
+    def _who(self) -> Answerers:
+        return self._source.answerers or Answerers(0, 0)
+
+    @property
+    def _is_test(self) -> bool:
+        return self.table.rule.tests == "only"
 
     def report(self, path: str | PathLike[str], *, title: str = "") -> Path:
         """Write what the verb `report` writes. Returns the path.
@@ -198,10 +218,10 @@ class Scores:
         return {**scored.to_json(), **self.facts}
 
     def __repr__(self) -> str:
-        return scores_text(self.table, self._source.answerers)
+        return scores_text(self.table, self._source.answerers, self._source.early)
 
     def _repr_html_(self) -> str:
-        return scores_html(self.table, self._source.answerers)
+        return scores_html(self.table, self._source.answerers, self._source.early)
 
 
 def score(
@@ -270,8 +290,8 @@ def scores_of_table(
             page,
             table.facts,
             table.answerers,
-            control,
-            human,
+            control=control,
+            human=human,
         )
     )
 

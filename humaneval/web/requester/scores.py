@@ -6,7 +6,6 @@ from threading import Lock
 from typing import NamedTuple
 
 from markupsafe import Markup
-from sqlalchemy import func, select
 
 from humaneval.errors import HumanEvalError
 from humaneval.report.figures.forest import score_plot
@@ -14,8 +13,8 @@ from humaneval.report.phrases import chance, control, excluded, few, method, sen
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.store.engine import reading
-from humaneval.store.queries import TEST_ENDPOINTS, forms_set_aside, rows_in
-from humaneval.store.tables import COLLECTED, AssignmentRow, StudyRow
+from humaneval.store.queries import forms_set_aside
+from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected
 from humaneval.study.stored import Study
@@ -24,17 +23,6 @@ _NONE = Declared((), below_human=False)
 """No comparison: they take most of the time, and the page has none."""
 _one_at_a_time = Lock()
 """Scores and plots take the processor, and people who answer come first."""
-
-
-class Ready(NamedTuple):
-    """How many forms of the design are in."""
-
-    forms: int
-    planned: int
-
-    @property
-    def complete(self) -> bool:
-        return self.forms >= self.planned
 
 
 class Row(NamedTuple):
@@ -57,19 +45,6 @@ class Shown(NamedTuple):
     additions: tuple[str, ...] = ()
     error: str = ""
     hint: str = ""
-
-
-def ready(study: Study) -> Ready:
-    """How many forms of the design have an answer that is collected, and is not to be replaced."""
-    found = select(func.count(AssignmentRow.row_id.distinct())).where(
-        AssignmentRow.study_id == study.id,
-        AssignmentRow.state.in_(COLLECTED),
-        ~AssignmentRow.row_replaced,
-    )
-    if not study.settings.design.pilot:  # a rehearsal's answers are left out of the scores
-        found = found.where(AssignmentRow.endpoint.not_in(TEST_ENDPOINTS))
-    with reading(study.engine) as session:
-        return Ready(session.scalar(found) or 0, rows_in(session, study.id))
 
 
 def shown(study: Study) -> Shown:
