@@ -25,7 +25,7 @@ from humaneval.store.published import published_columns
 from humaneval.store.queries import forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
-from humaneval.study.scores import collected, no_responses, ready
+from humaneval.study.scores import collected, no_responses, own_rules, ready
 from humaneval.study.stored import Study, get_study, is_simulated, open_study, who_answered
 
 if TYPE_CHECKING:
@@ -187,6 +187,7 @@ def scores_of_study(
             "" if tests != study.settings.design.pilot else early(*ready(study)),
             also=found.also,
             seed=study.settings.design.seed,
+            advising=partial(own_rules, study.name),
         )
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -88,6 +89,8 @@ class Source:
     human: str | None = None
     also: Mapping[str, Rule] = field(default_factory=dict)
     seed: int = 0
+    advising: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Words errors for this source."""
 
 
 class Scores:
@@ -106,29 +109,31 @@ class Scores:
         source = self._source
         if "analysis" in self.__dict__:
             return self.analysis.table
-        return compute(
-            source.frame,
-            source.rule,
-            control=source.control,
-            human=source.human,
-            level=source.level,
-            declared=source.declared,
-        )
+        with source.advising():
+            return compute(
+                source.frame,
+                source.rule,
+                control=source.control,
+                human=source.human,
+                level=source.level,
+                declared=source.declared,
+            )
 
     @cached_property
     def analysis(self) -> Analysis:
         """All that a report computes: other rules, other intervals, ranks, the mixed model, annotators."""
         source = self._source
-        return analyse(
-            source.frame,
-            source.rule,
-            also=source.also,
-            declared=source.declared,
-            control=source.control,
-            human=source.human,
-            level=source.level,
-            seed=source.seed,
-        )
+        with source.advising():
+            return analyse(
+                source.frame,
+                source.rule,
+                also=source.also,
+                declared=source.declared,
+                control=source.control,
+                human=source.human,
+                level=source.level,
+                seed=source.seed,
+            )
 
     def computed(self) -> Self:
         """The same, after its table was computed: an error shows at once, and not when the table is shown.

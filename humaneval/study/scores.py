@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -81,6 +83,24 @@ def collected(study: Study, *, tests: bool = False, everything: bool = False) ->
         if not columns["worker"]:
             raise no_responses(session, row)
     return Collected(pd.DataFrame(columns), study.settings, tests)
+
+
+@contextmanager
+def own_rules(study: str) -> Iterator[None]:
+    """Errors of scoring advise what goes with a stored study, whose rules are fixed, and not options for a
+    table."""
+    try:
+        yield
+    except InputError as error:
+        for option in ("--missed-control none", "--keep-incomplete"):
+            if option in error.hint:
+                file = "responses.csv"
+                error.hint = (
+                    f"`{command('review', study)}` says why each is left out. To score all answers:"
+                    f" `{command('export', study, '--out', file)}`, then"
+                    f" `{command('score', '--responses', file, *option.split())}`."
+                )
+        raise
 
 
 class Ready(NamedTuple):

@@ -16,7 +16,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
-from humaneval.study.scores import collected
+from humaneval.study.scores import collected, own_rules
 from humaneval.study.stored import Study
 
 _NONE = Declared((), below_human=False)
@@ -55,7 +55,8 @@ def shown(study: Study) -> Shown:
     with _one_at_a_time:
         try:
             found = collected(study, tests=is_test)
-            table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
+            with own_rules(study.name):
+                table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
         before = {one.generator: one for one in table.before_exclusions}
