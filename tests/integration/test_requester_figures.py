@@ -84,7 +84,9 @@ def half(sqlite_engine: Engine, study_factory: Callable, monkeypatch: pytest.Mon
 
 def test_the_pages_are_there_only_under_the_token(sqlite_engine: Engine, half: Pages) -> None:
     without = Client(create_app(Settings(), sqlite_engine), use_cookies=False)
-    unknown = half.client.get("/nothing/wrong/").data
+    unknown = without.get("/requester/wrong/").data
+    assert b"There is no page at this address" in unknown
+    assert b"HIT" not in unknown
     for path in ("", "/", "/study/study/", "/assets/requester.css"):
         assert without.get(f"/requester/{half.token}{path}").status_code == 404
         for wrong in ("x", half.token[:-1], half.token + "0", half.token.upper(), "é", ""):
@@ -309,6 +311,7 @@ def test_the_infilling_page_is_behind_the_same_token(sqlite_engine: Engine) -> N
     written = client.post(f"/requester/{pages.token}/infill/", data=asked)
     assert written.status_code == 200
     assert "<mark>" in written.text
+    assert '<a href="../">All studies</a>' in written.text
     assert client.post("/requester/0123/infill/", data=asked).status_code == 404
 
 
@@ -334,3 +337,11 @@ def test_the_page_of_scores_says_that_programs_answered(half: Pages, sqlite_engi
         session.execute(update(AssignmentRow).values(by_program=True))
     for page in ("study/study/scores", "study/study/scores?early=yes"):
         assert "Simulated people: these numbers say nothing about real ones." in half.get(page).text
+
+
+def test_a_wrong_page_under_the_right_token_speaks_to_a_requester(half: Pages) -> None:
+    for page in ("nothing", "study/study/nothing", "study/nobody/"):
+        found = half.get(page)
+        assert found.status_code == 404
+        assert "There is no such page" in found.text
+        assert "HIT" not in found.text
