@@ -277,3 +277,16 @@ def test_what_leaves_the_page_says_that_programs_answered(frame: pd.DataFrame, t
     assert len(tables) > 5
     assert all(warned in table for table in tables)
     assert "programs" not in he.score(frame).conclusion
+
+
+def test_a_report_without_a_name_fills_no_folder(
+    scores: he.Scores, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counts.csv").write_text("generator,not_identified,n\na,3,9\n", encoding="utf-8")
+    with pytest.raises(he.UsageError, match="no name of its own"):
+        scores.report("")
+    for words in ((), ("--format", "all"), ("--format", "csv")):
+        refused = command("report", "--counts", "counts.csv", "--out", "", *words)
+        assert (refused.code, "no name of its own" in refused.err) == (2, True)
+    assert [each.name for each in tmp_path.iterdir()] == ["counts.csv"]
