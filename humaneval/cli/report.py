@@ -13,7 +13,7 @@ from humaneval.cli.score import LEVEL, Elsewhere, from_elsewhere
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
 from humaneval.report.counts import CountsReport, counts_files
-from humaneval.report.forms import FILES, form_of
+from humaneval.report.forms import FILES, form_of, refuse_no_name
 
 
 @click.command()
@@ -60,6 +60,7 @@ def report(
     no such details.
     """
     elsewhere.refuse_other(study)
+    refuse_no_name(out)
     form = form or form_of(out, otherwise=", or give --format")
     if out is not None and form in FILES:
         refuse_missing_folder(out)

@@ -224,6 +224,8 @@ def _tell(scores: Scores, who: Answerers | None, details: bool, as_json: bool) -
     table = scores.table
     if who is not None:
         say(simulated_line(who))
+    if scores.early:
+        say(f"Early: {scores.early}")
     render_table(table, console())
     if analysis is not None:
         from humaneval.report.terminal.analysis import render_details  # loads scipy.stats

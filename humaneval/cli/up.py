@@ -45,8 +45,8 @@ def up(
     """Put STUDY up on this machine and collect the answers, until Ctrl-C.
 
     Starts the marketplace and the form server, publishes STUDY there, and prints two addresses: for
-    annotators, and for you. Run it again to go on: the addresses stay the same. A marketplace that runs
-    already is used.
+    annotators, and for you. Run it again to go on: the addresses stay the same. This folder's
+    marketplace is used if it runs already, and so is one that a setting names.
     """
     opened = app.study(study)
     elsewhere = endpoints_of(opened)
@@ -91,7 +91,7 @@ class _Told:
         new = f"{counted(published.assignments, 'form')} put up" if published.made else "up already"
         self._say(f"Study {self._study}: {new}.")
         if not addresses.started_market:
-            self._say(f"The marketplace that runs at {addresses.market} is used.")
+            self._say(f"The marketplace that runs already is used: {addresses.market}")
         self._say("", f"For annotators: {addresses.annotators}", f"For you alone:  {addresses.requester}", "")
         if is_local("127.0.0.1", addresses.market):
             self._say("They work in browsers of this machine. For people elsewhere, see --public-url.")

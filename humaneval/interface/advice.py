@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,9 +13,8 @@ ARGUMENTS = {
     " (--human)": "",
     "--control NAME": 'control="NAME"',
     "--missed-control none": 'missed_control="none"',
-    "--keep-incomplete, or set incomplete = false in the study file": "keep_incomplete=True",
-    "(tests: only)": "with tests=True",
-    "(tests: leave out)": "with tests=False",
+    "--keep-incomplete": "keep_incomplete=True",
+    "--tests": "tests=True",
     "Name yours with --database": "Give the path or the URL of yours",
     "Choose another database with --database": "Give another path or URL",
     "choose another with --database": "give another path",
@@ -37,7 +37,12 @@ def in_python() -> Iterator[None]:
         raise
 
 
+RESCORED = r"`humaneval export [^`]*`, then `humaneval score --responses responses\.csv ([^`]*)`"
+"""How a study's answers are scored by another rule, on the command line."""
+
+
 def _worded(text: str) -> str:
+    text = re.sub(RESCORED, r"`humaneval.score(study.responses(), \1)`", text)
     for option, argument in ARGUMENTS.items():
         text = text.replace(option, argument)
     return text

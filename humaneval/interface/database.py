@@ -17,6 +17,7 @@ from humaneval.errors import StoreError
 from humaneval.interface.advice import in_python
 from humaneval.interface.scores import Scores, Source
 from humaneval.report.from_study import study_report
+from humaneval.report.phrases import early
 from humaneval.settings import database_url
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.migrate import HEAD, known_revision
@@ -24,7 +25,7 @@ from humaneval.store.published import published_columns
 from humaneval.store.queries import deleted_forms, forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
-from humaneval.study.scores import collected, no_responses
+from humaneval.study.scores import collected, no_responses, own_rules, ready
 from humaneval.study.stored import Study, get_study, is_simulated, open_study, who_answered
 
 if TYPE_CHECKING:
@@ -183,8 +184,10 @@ def scores_of_study(
             page,
             facts,
             who if (who := who_answered(study)).programs else None,
+            "" if tests != study.settings.design.pilot else early(*ready(study)),
             also=found.also,
             seed=study.settings.design.seed,
+            advising=partial(own_rules, study.name),
         )
     )
 

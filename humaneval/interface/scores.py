@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -20,6 +21,7 @@ from humaneval.report.contents import RepeatFacts, ReportData
 from humaneval.report.figures.forest import score_plot
 from humaneval.report.forms import FILES, form_files, form_of
 from humaneval.report.from_study import software
+from humaneval.report.phrases import mark, warned
 from humaneval.scoring.analysis.analyse import Analysis, analyse
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
@@ -81,10 +83,14 @@ class Source:
     """The fields of `score --json` beside the scores."""
     answerers: Answerers | None = None
     """How many annotators are programs; None if none is."""
+    early: str = ""
+    """That not all forms of the design are in; empty if they are."""
     control: str | None = None
     human: str | None = None
     also: Mapping[str, Rule] = field(default_factory=dict)
     seed: int = 0
+    advising: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Words errors for this source."""
 
 
 class Scores:
@@ -103,29 +109,31 @@ class Scores:
         source = self._source
         if "analysis" in self.__dict__:
             return self.analysis.table
-        return compute(
-            source.frame,
-            source.rule,
-            control=source.control,
-            human=source.human,
-            level=source.level,
-            declared=source.declared,
-        )
+        with source.advising():
+            return compute(
+                source.frame,
+                source.rule,
+                control=source.control,
+                human=source.human,
+                level=source.level,
+                declared=source.declared,
+            )
 
     @cached_property
     def analysis(self) -> Analysis:
         """All that a report computes: other rules, other intervals, ranks, the mixed model, annotators."""
         source = self._source
-        return analyse(
-            source.frame,
-            source.rule,
-            also=source.also,
-            declared=source.declared,
-            control=source.control,
-            human=source.human,
-            level=source.level,
-            seed=source.seed,
-        )
+        with source.advising():
+            return analyse(
+                source.frame,
+                source.rule,
+                also=source.also,
+                declared=source.declared,
+                control=source.control,
+                human=source.human,
+                level=source.level,
+                seed=source.seed,
+            )
 
     def computed(self) -> Self:
         """The same, after its table was computed: an error shows at once, and not when the table is shown.
@@ -153,12 +161,29 @@ class Scores:
 
     @property
     def conclusion(self) -> str:
-        """At most three sentences: what the data show, what they cannot tell, how many people answered."""
-        return " ".join(conclusion(self.table))
+        """At most three sentences: what the data show, what they cannot tell, how many people answered.
+
+        If programs answered, if it was a pilot, or if not all forms are in, that comes first.
+        """
+        warning = warned(self._who, tests=self._is_test)
+        return " ".join(filter(None, (warning, self._source.early, *conclusion(self.table))))
 
     def plot(self) -> Figure:
         """The report's plot of scores and intervals in percent, as a matplotlib figure of 9.2 inches."""
-        return score_plot(self.table).figure()
+        return replace(score_plot(self.table), mark=mark(self._who, tests=self._is_test)).figure()
+
+    @property
+    def early(self) -> str:
+        """That not all forms of the study's design are in; empty if they are, and for a table."""
+        return self._source.early
+
+    @property
+    def _who(self) -> Answerers:
+        return self._source.answerers or Answerers(0, 0)
+
+    @property
+    def _is_test(self) -> bool:
+        return self.table.rule.tests == "only"
 
     def report(self, path: str | PathLike[str], *, title: str = "") -> Path:
         """Write what the verb `report` writes. Returns the path.
@@ -198,10 +223,10 @@ class Scores:
         return {**scored.to_json(), **self.facts}
 
     def __repr__(self) -> str:
-        return scores_text(self.table, self._source.answerers)
+        return scores_text(self.table, self._source.answerers, self._source.early)
 
     def _repr_html_(self) -> str:
-        return scores_html(self.table, self._source.answerers)
+        return scores_html(self.table, self._source.answerers, self._source.early)
 
 
 def score(
@@ -270,8 +295,8 @@ def scores_of_table(
             page,
             table.facts,
             table.answerers,
-            control,
-            human,
+            control=control,
+            human=human,
         )
     )
 

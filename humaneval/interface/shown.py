@@ -9,7 +9,7 @@ from html import escape
 from rich.console import Console
 
 from humaneval.report.conclusion import HIGHER, conclusion
-from humaneval.report.phrases import between, confidence, few, percent, simulated
+from humaneval.report.phrases import between, confidence, few, percent, warned
 from humaneval.report.terminal.scores import render_scores
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import Answerers
@@ -19,7 +19,7 @@ RIGHT = ' style="text-align: right"'
 LEFT = ' style="text-align: left"'
 
 
-def scores_text(table: ScoreTable, who: Answerers | None = None) -> str:
+def scores_text(table: ScoreTable, who: Answerers | None = None, early: str = "") -> str:
     """The table of scores with its warnings and its conclusion, as text of 100 columns. `who` answered, if
     any of them is a program."""
     out = io.StringIO()
@@ -29,12 +29,12 @@ def scores_text(table: ScoreTable, who: Answerers | None = None) -> str:
     )
     render_scores(table, console)
     console.print()
-    for sentence in (*_warnings(table, who), HIGHER, *conclusion(table)):
+    for sentence in (*_warnings(table, who, early), HIGHER, *conclusion(table)):
         console.print(sentence, markup=False, emoji=False, highlight=False)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
 
 
-def scores_html(table: ScoreTable, who: Answerers | None = None) -> str:
+def scores_html(table: ScoreTable, who: Answerers | None = None, early: str = "") -> str:
     """The same as a fragment of HTML."""
     heads = ("Generator", "Score, %", f"{confidence(table.level)}\N{NO-BREAK SPACE}% interval", "x", "n")
     rows = [
@@ -48,15 +48,16 @@ def scores_html(table: ScoreTable, who: Answerers | None = None) -> str:
         for row in table.scores
     ]
     caption = f"Passages whose annotator did not mark the machine’s sentence. {HIGHER}"
-    warned = "".join(f"<p><strong>{escape(text)}</strong></p>" for text in _warnings(table, who))
+    warned = "".join(f"<p><strong>{escape(text)}</strong></p>" for text in _warnings(table, who, early))
     said = f"<p>{escape(' '.join(conclusion(table)))}</p>"
     return warned + table_html(caption, heads, rows) + said
 
 
-def _warnings(table: ScoreTable, who: Answerers | None) -> list[str]:
-    """What must not be overlooked: programs among the annotators, tests, few annotators or stories."""
-    tests = "These are tests or pilots, not results." if table.rule.tests == "only" else ""
-    return list(filter(None, [simulated(who) if who else "", tests, few(table)]))
+def _warnings(table: ScoreTable, who: Answerers | None, early: str) -> list[str]:
+    """What must not be overlooked: programs among the annotators, tests, missing forms, few annotators or
+    stories."""
+    first = warned(who or Answerers(0, 0), tests=table.rule.tests == "only")
+    return list(filter(None, [first, early, few(table)]))
 
 
 def table_html(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

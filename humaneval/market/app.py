@@ -92,7 +92,7 @@ def create_market_app(
     site = WorkerSite(market, seals, public_url, invited=invited, frames=frames)
     app = _application(site, {TOKEN: "", requesters.SIGNED: keys is not None, APART: False})
     app.register_blueprint(wire_blueprint(market, keys, clock))
-    app.register_blueprint(health_blueprint(market))
+    app.register_blueprint(health_blueprint(market, seals.name))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
     beside = _application(site, {APART: True})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import defer, joinedload
 
 from humaneval.market.events import note
@@ -127,6 +127,23 @@ def in_hand_of(work: Transaction, worker: Worker) -> list[Assignment]:
         Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
     )
     return list(work.session.scalars(mine.order_by(Assignment.number.desc()).options(*_WITHOUT_TEXTS)))
+
+
+def newest_in_group(work: Transaction, worker: Worker, group_id: str) -> Assignment | None:
+    """What a worker has in hand of a group, or else submitted last; None if there is nothing. The group is
+    named by its HITGroupId or HITTypeId."""
+    return work.session.scalar(
+        select(Assignment)
+        .join(Assignment.hit)
+        .join(Hit.hit_type)
+        .where(
+            or_(HitType.group_id == group_id, HitType.id == group_id),
+            Assignment.worker_number == worker.number,
+            Assignment.state.in_((State.ACCEPTED, *FINISHED)),
+        )
+        .order_by(Assignment.state != State.ACCEPTED, Assignment.number.desc())
+        .limit(1)
+    )
 
 
 @dataclass(frozen=True, slots=True)

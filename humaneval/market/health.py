@@ -12,12 +12,15 @@ from humaneval.market.operations import Market
 from humaneval.market.tables.account import Account
 from humaneval.market.tables.database import BUSY
 
+NAME = "X-Marketplace"
+"""The header with the name by which marketplaces are told apart."""
 FRESH_SECONDS = 1.0
 """How long an answer counts. Anybody may ask, and each answer takes a write to the disk."""
 
 
-def health_blueprint(market: Market) -> Blueprint:
-    """200 and "ok" while answers can be stored, else 503 and the reason."""
+def health_blueprint(market: Market, name: str) -> Blueprint:
+    """200 and "ok" while answers can be stored, else 503 and the reason. A header says which marketplace
+    this is, by its `name`."""
     blueprint = Blueprint("health", __name__)
     asking = Lock()
     last: list[tuple[float, str]] = []
@@ -36,6 +39,7 @@ def health_blueprint(market: Market) -> Blueprint:
             current_app.logger.error("health: %s", said)
         answer = Response(f"{said or 'ok'}\n", 503 if said else 200, mimetype="text/plain")
         answer.headers["Cache-Control"] = "no-store"
+        answer.headers[NAME] = name
         return answer
 
     return blueprint

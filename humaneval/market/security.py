@@ -49,6 +49,8 @@ class Seals:
         # Cookies do not know ports, and a page in a frame can set one of any name. It cannot know this name.
         self.cookie_name = "market_worker_" + hmac.digest(key.encode(), b"cookie name", "sha256").hex()[:16]
         self.admin_token = Signer(key, salt="market-admin").get_signature(b"faults").decode()
+        self.name = hmac.digest(key.encode(), b"which marketplace", "sha256").hex()[:16]
+        """Tells this marketplace from others. It opens nothing."""
 
     def cookie(self, bearer: Pass) -> str:
         """The value that keeps a worker signed in."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from humaneval.planning.cues import CueScore
 from humaneval.planning.plan import Plan
+from humaneval.report.phrases import mark, warned
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
@@ -145,6 +146,8 @@ class ReportData:
     """How many forms a person accepted although the platform no longer has them."""
     deleted: Deleted = NOTHING_DELETED
     """What was deleted because its annotators were forgotten."""
+    early: str = ""
+    """That not all forms of the design are in; empty if they are."""
     test: bool = False
     """The study is a test or pilot."""
     generators: tuple[GeneratorFacts, ...] = ()
@@ -159,3 +162,17 @@ class ReportData:
     def answerers(self) -> Answerers:
         """How many annotators are programs, and how many are people."""
         return Answerers(self.simulated, max(0, self.table.annotators.collected - self.simulated))
+
+    @property
+    def warning(self) -> str:
+        """What stands at every table: that programs answered, or that it was a pilot; empty if neither."""
+        return warned(self.answerers, tests=self._is_test)
+
+    @property
+    def mark(self) -> str:
+        """The same in one line, for plots."""
+        return mark(self.answerers, tests=self._is_test)
+
+    @property
+    def _is_test(self) -> bool:
+        return self.test or self.table.rule.tests == "only"

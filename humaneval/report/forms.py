@@ -39,8 +39,9 @@ FILES = {
 def form_of(path: Path | None, *, otherwise: str = "") -> str:
     """By the ending of `path`; a path without an ending is a folder of all forms, and no path a page.
 
-    Raises UsageError for another ending; `otherwise` ends its hint.
+    Raises UsageError for another ending, or no name; `otherwise` ends the hint about endings.
     """
+    refuse_no_name(path)
     if path is None:
         return "html"
     if path.is_dir() or not path.suffix:
@@ -51,6 +52,15 @@ def form_of(path: Path | None, *, otherwise: str = "") -> str:
             f"End the name in {', '.join(ENDINGS)}{otherwise}.",
         )
     return ENDINGS[path.suffix.lower()]
+
+
+def refuse_no_name(path: Path | None) -> None:
+    """Raise UsageError for an empty path, which means the working folder: a report would fill it."""
+    if path == Path():
+        raise UsageError(
+            "the report has no name of its own",
+            "Name a file such as report.html, or a folder such as report.",
+        )
 
 
 def form_files(
@@ -70,7 +80,7 @@ def form_files(
         texts[FILES["json"]] = json_text(document)
     if form in ("csv", "all"):
         texts |= csv_files(data)
-        texts |= r_files(with_roles(frame, data.table), data.analysis)
+        texts |= r_files(with_roles(frame, data.table), data.analysis, data.warning)
     if form == "pdf":
         files[FILES["pdf"]] = figures_pdf(data)
     if form in ("figures", "all"):

@@ -29,6 +29,7 @@ from humaneval.report.contents import (
     RepeatFacts,
     ReportData,
 )
+from humaneval.report.phrases import early
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.estimable import estimated
 from humaneval.scoring.scores import ScoreTable
@@ -54,6 +55,7 @@ from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
+from humaneval.study.scores import ready
 from humaneval.study.stored import Study, hash_of_rows
 
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
@@ -83,6 +85,7 @@ def study_report(
             simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
             platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),
             deleted=deleted_forms(session, row.id),
+            early="" if (table.rule.tests == "only") != row.is_test else early(*ready(study)),
             test=row.is_test,
             generators=tuple(
                 _generator(session, settings, generator) for generator in settings.design.generators

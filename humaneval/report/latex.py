@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
@@ -17,11 +18,14 @@ LONG = 40
 
 def render_latex(data: ReportData) -> str:
     """The tables for a paper: `\\input` it; needs booktabs, graphicx, and longtable for long ones."""
-    return latex_of(data.title, sections(data), provenance(data.analysis) if data.analysis else "")
+    return latex_of(
+        data.title, sections(data), provenance(data.analysis) if data.analysis else "", data.warning
+    )
 
 
-def latex_of(title: str, sections: Sequence[Section], origin: str) -> str:
-    """The tables of these sections; `origin` ends the captions of those that do not say it below."""
+def latex_of(title: str, sections: Sequence[Section], origin: str, warning: str = "") -> str:
+    """The tables of these sections; `origin` ends the captions of those that do not say it below. `warning`
+    stands below each, because a paper takes single ones."""
     parts = [
         "% Needs \\usepackage{booktabs,graphicx,longtable}; compile with UTF-8.",
         f"% {one_line(title)}",
@@ -29,7 +33,13 @@ def latex_of(title: str, sections: Sequence[Section], origin: str) -> str:
     ]
     for section in sections:
         parts.append(f"% {one_line(section.heading)}")
-        parts += [_latex_table(one, "" if origin in one.note else origin) for one in section.tables]
+        parts += [
+            _latex_table(
+                replace(one, note=" ".join(filter(None, (one.note, warning)))),
+                "" if origin in one.note else origin,
+            )
+            for one in section.tables
+        ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,10 +10,13 @@ from humaneval.csv_text import csv_text, type_of
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
 from humaneval.report.phrases import one_line
-from humaneval.report.sections import Column, Section
+from humaneval.report.sections import Cell, Column, Section
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.for_r import COLUMNS, rows_for_models, script
 from humaneval.statistics.intervals import Interval
+
+WARNING = "warning"
+"""The last column, where there is something to warn of."""
 
 
 def csv_files(data: ReportData) -> Mapping[str, str]:
@@ -21,23 +24,28 @@ def csv_files(data: ReportData) -> Mapping[str, str]:
     columns.
 
     Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. The codebook
-    says which columns are text. Text that a spreadsheet would run as a formula is made harmless.
+    says which columns are text. Text that a spreadsheet would run as a formula is made harmless. If programs
+    answered, or it was a pilot, a last column says so in every line.
     """
-    return csv_of(sections(data))
+    return csv_of(sections(data), data.warning)
 
 
-def csv_of(sections: Sequence[Section]) -> Mapping[str, str]:
+def csv_of(sections: Sequence[Section], warning: str = "") -> Mapping[str, str]:
     """The same for the tables of these sections."""
     files, book = {}, []
+    last = [Column(WARNING, "what must not be overlooked", number=False)] if warning else []
     for section in sections:
         for table in section.tables:
             if f"{table.key}.csv" in files:
                 continue
-            names = [name for column in table.columns for name in _names(column)]
+            columns = [*table.columns, *last]
+            names = [name for column in columns for name in _names(column)]
             rows = [
                 [
                     value
-                    for column, cell in zip(table.columns, row, strict=True)
+                    for column, cell in zip(
+                        columns, (*row, *(Cell(warning, warning) for _ in last)), strict=True
+                    )
                     for value in _values(column, cell.value)
                 ]
                 for row in table.rows
@@ -46,23 +54,27 @@ def csv_of(sections: Sequence[Section]) -> Mapping[str, str]:
             book += [
                 (f"{table.key}.csv", name, one_line(head), unit, type_of(row[place] for row in rows))
                 for place, (name, head, unit) in enumerate(
-                    (name, column.head, column.unit) for column in table.columns for name in _names(column)
+                    (name, column.head, column.unit) for column in columns for name in _names(column)
                 )
             ]
     files["codebook.csv"] = csv_text(("file", "column", "meaning", "unit", "type"), book)
     return files
 
 
-def r_files(frame: pd.DataFrame, analysis: Analysis) -> Mapping[str, str]:
+def r_files(frame: pd.DataFrame, analysis: Analysis, warning: str = "") -> Mapping[str, str]:
     """The responses that count, as R wants them, what their columns hold, and a script with the model's
-    formula."""
+    formula. A `warning` stands in a column of its own, and above the script."""
     rows = rows_for_models(frame, analysis.table.rule)
     values = rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
     book = [(name, column.meaning, column.type) for name, column in COLUMNS.items()]
+    names = list(rows.columns)
+    if warning:
+        names, values = [*names, WARNING], [[*row, warning] for row in values]
+        book.append((WARNING, "what must not be overlooked", "character"))
     return {
-        "responses_r.csv": csv_text(list(rows.columns), values),
+        "responses_r.csv": csv_text(names, values),
         "responses_r_codebook.csv": csv_text(("column", "meaning", "type"), book),
-        "model.R": script(analysis.seed),
+        "model.R": (f"# {warning}\n" if warning else "") + script(analysis.seed),
     }
 
 

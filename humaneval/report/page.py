@@ -125,6 +125,8 @@ def warnings(data: ReportData) -> list[Warned]:
     found = []
     if data.simulated:
         found.append(Warned("Simulated annotators", phrases.simulated(data.answerers)))
+    if data.early:
+        found.append(Warned("Not all answers are in", data.early))
     if data.platform_lost:
         found.append(Warned("Answers that the platform lost", phrases.lost(data.platform_lost)))
     if data.deleted.forms:

@@ -68,6 +68,47 @@ def simulated(who: Answerers) -> str:
     return f"{told}. The scores say nothing about what people can tell."
 
 
+def early(forms: int, planned: int) -> str:
+    """That people are still answering; empty if all forms of the design are in.
+
+    >>> early(20, 20)
+    ''
+    """
+    if forms >= planned:
+        return ""
+    so_far = f"{forms:,} of {counted(planned, 'form')} of the design {'is' if forms == 1 else 'are'} in."
+    return (
+        f"{so_far} Stopping when scores please makes the error rates wrong, so wait for the planned number."
+    )
+
+
+def warned(who: Answerers, *, tests: bool) -> str:
+    """What nobody may overlook who sees a table or a conclusion by itself: programs answered, or it was a
+    test. Empty if neither is so.
+
+    >>> warned(Answerers(0, 40), tests=True)
+    'These are tests or pilots, not results.'
+    """
+    parts = (
+        simulated(who) if who.programs else "",
+        "These are tests or pilots, not results." if tests else "",
+    )
+    return " ".join(filter(None, parts))
+
+
+def mark(who: Answerers, *, tests: bool) -> str:
+    """The same in one line, for a plot.
+
+    >>> mark(Answerers(40, 2), tests=True)
+    '40 of 42 annotators are simulated, not people; pilot'
+    """
+    programs = (
+        f"{who.programs:,} of {counted(sum(who), 'annotator')} {'is' if sum(who) == 1 else 'are'} simulated"
+    )
+    parts = (f"{programs}, not people" if who.programs else "", "pilot" if tests else "")
+    return "; ".join(filter(None, parts))
+
+
 def percent(share: float, digits: int = 1) -> str:
     """`share` of 0..1 in percent, without the sign.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from humaneval.crowd.platform import Terms
 from humaneval.crowd.signatures import with_secret
 from humaneval.errors import PrerequisiteError, UsageError
 from humaneval.market.protocol.addresses import is_loopback
-from humaneval.running.servers import HERE, Listening, find
+from humaneval.running.servers import HERE, Listening, find, is_market_of
 from humaneval.settings import DEFAULT, KEPT, Loaded, Settings
 from humaneval.store.addresses import keep_addresses, kept_addresses
 from humaneval.store.engine import reading
@@ -63,14 +63,20 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
     port = _forms_port(loaded, wish, engine, study, token)
     settings = loaded.settings.model_copy(update={"port": port, **_public(loaded, wish, port)})
     _refuse_moving(engine, settings.public_url, wish)
-    market = _market_port(loaded, wish, study, token)
+    before = Path(kept.get(MARKET_FILE, ""))
+    ours, known = before if before.is_file() else file.absolute(), _is_known(engine, "local")
+    met = known and ours != before  # HITs are up at a marketplace that was not started here
+
+    def is_ours(port: int) -> bool:
+        return met or is_market_of(ours, port)
+
+    market = _market_port(loaded, wish, study, token, is_ours, known)
     if wish.market_port is not None or market.port:
         settings = settings.model_copy(update={"market_url": f"http://{HERE}:{market.port}"})
     if market.runs:
         started = None
     else:
-        before = Path(kept.get(MARKET_FILE, ""))
-        started = before if before.is_file() else file.absolute()
+        started = ours
         settings = settings.model_copy(update=_keys(settings))
     keep_addresses(engine, _to_keep(settings, kept, started))
     return Places(settings, started)
@@ -136,15 +142,21 @@ class _Market(NamedTuple):
     runs: bool
 
 
-def _market_port(loaded: Loaded, wish: Wish, study: str, token: str) -> _Market:
+def _market_port(
+    loaded: Loaded, wish: Wish, study: str, token: str, is_ours: Callable[[int], bool], is_known: bool
+) -> _Market:
+    """The port of the marketplace that runs already and that a setting names or `is_ours`, or a free one."""
     parts = urlsplit(loaded.settings.market_url)
     if wish.market_port is None and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         return _Market(0, runs=True)
-    port = wish.market_port or parts.port or 80
+    port, origin = wish.market_port or parts.port or 80, loaded.origin("market_url")
+    is_named = wish.market_port is None and origin not in (DEFAULT, KEPT)
     found = find(HERE, port, token)
+    if found is Listening.MARKET and not (is_named or is_ours(port)):
+        found = Listening.OTHER_MARKET
     if found in (Listening.NOTHING, Listening.MARKET):
         return _Market(port, runs=found is Listening.MARKET)
-    if wish.market_port or loaded.origin("market_url") != DEFAULT:
+    if wish.market_port or is_named or (origin == KEPT and is_known):
         raise PrerequisiteError(
             f"{found} listens at port {port}, where the marketplace should be",
             f"End that program, or choose another port: {command('up', study, '--market-port', 'NUMBER')}",
@@ -164,10 +176,11 @@ def _up_now() -> tuple[ColumnElement[bool], ...]:
     return (HitRow.external_id.is_not(None), HitRow.closed_at.is_(None), HitRow.expires_at > now())
 
 
-def _is_known(engine: Engine) -> bool:
-    """Whether HITs or links are up: somebody may have the address of the forms."""
+def _is_known(engine: Engine, *endpoints: str) -> bool:
+    """Whether HITs or links are up, at these endpoints or at any: somebody may have the address."""
+    where = (HitRow.endpoint.in_(endpoints),) if endpoints else ()
     with reading(engine) as session:
-        return session.scalar(select(HitRow.id).where(*_up_now()).limit(1)) is not None
+        return session.scalar(select(HitRow.id).where(*_up_now(), *where).limit(1)) is not None
 
 
 def _refuse_moving(engine: Engine, public_url: str, wish: Wish) -> None:

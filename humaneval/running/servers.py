@@ -16,8 +16,10 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
 from humaneval.infills.free_text import alone, found_offers
 from humaneval.market import MarketServer, Mode, open_market
+from humaneval.market.health import NAME
 from humaneval.market.keys import read_pairs
 from humaneval.market.panel.invitations import invitation
+from humaneval.market.security import Seals
 from humaneval.market.serving import is_local
 from humaneval.market.tables.database import known_account
 from humaneval.settings import Settings
@@ -44,6 +46,7 @@ class Listening(StrEnum):
     OURS = "the form server of this database"
     FORMS = "another form server"
     MARKET = "a marketplace"
+    OTHER_MARKET = "the marketplace of another folder"
     OTHER = "another program"
 
 
@@ -70,6 +73,25 @@ def find(host: str, port: int, token: str) -> Listening:
         return Listening.MARKET if kind.startswith("application/x-amz-json") else Listening.OTHER
     except (OSError, HTTPException):
         return Listening.OTHER
+    finally:
+        connection.close()
+
+
+def is_market_of(file: Path, port: int) -> bool:
+    """Whether the marketplace that answers at a port of this machine is the one of this file."""
+    if not file.is_file():
+        return False
+    connection = HTTPConnection(HERE, port, timeout=PATIENCE_SECONDS)
+    try:
+        engine = open_market(file)
+        try:
+            name = Seals(known_account(engine).signing_key).name
+        finally:
+            engine.dispose()
+        connection.request("GET", "/health")
+        return connection.getresponse().getheader(NAME) == name
+    except (OSError, HTTPException, StoreError):
+        return False
     finally:
         connection.close()
 

@@ -24,6 +24,7 @@ from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.quality import speed, straight_lining
 from humaneval.statistics.spam import SpamPosterior, spam_posterior
+from humaneval.text import every
 
 Step = Literal[
     "collected",
@@ -200,7 +201,7 @@ def select(answers: Judgments, rule: Rule, level: float = 0.95) -> Selection:
         leave_out(step, flagged)
         if not steps[-1].responses:
             raise InputError(
-                f"the rule excludes all {steps[-1].annotators_out} annotators: {step}",
+                f"the rule excludes {every(steps[-1].annotators_out, 'annotator')}: {step}",
                 "Look at the flags one by one, or choose another limit.",
             )
     steps.append(ExclusionStep("analysed", steps[-1].annotators, steps[-1].responses))
@@ -297,25 +298,24 @@ def _refuse_impossible(answers: Judgments, rule: Rule) -> None:
 def _refuse_nothing(kept: Flags, rule: Rule) -> None:
     if not kept.any() and rule.tests == "leave out":
         raise InputError(
-            "all responses are tests or pilots, and these are excluded", "Score them alone (tests: only)."
+            "all responses are tests or pilots, and these are excluded", "Score them alone: --tests."
         )
     if not kept.any():
-        raise InputError(
-            "no response is marked as a test or pilot", "Score the study itself (tests: leave out)."
-        )
+        raise InputError("no response is marked as a test or pilot", "Score the others: leave out --tests.")
 
 
 def _refuse_all_incomplete(kept: Flags) -> None:
     if not kept.any():
         raise InputError(
             "no annotator answered every passage they were shown",
-            "To count them anyway, give --keep-incomplete, or set incomplete = false in the study file.",
+            "If lines were taken out of the table, say so: --keep-incomplete counts these annotators.",
         )
 
 
 def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:
     if not step.responses:
+        who = every(step.annotators_out, "annotator")
         raise InputError(
-            f"all {step.annotators_out} annotators missed a Control passage, so nothing is left to score",
+            f"{who} missed a Control passage, so nothing is left to score",
             "Check the Control passages and the column position; --missed-control none scores all answers.",
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.errors import InputError
@@ -15,7 +18,8 @@ from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
 from humaneval.store.engine import reading
 from humaneval.store.published import published_columns
-from humaneval.store.tables import HitRow, StudyRow
+from humaneval.store.queries import TEST_ENDPOINTS, rows_in
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
 from humaneval.study.stored import Study
 from humaneval.text import command
@@ -79,6 +83,48 @@ def collected(study: Study, *, tests: bool = False, everything: bool = False) ->
         if not columns["worker"]:
             raise no_responses(session, row)
     return Collected(pd.DataFrame(columns), study.settings, tests)
+
+
+@contextmanager
+def own_rules(study: str) -> Iterator[None]:
+    """Errors of scoring advise what goes with a stored study, whose rules are fixed, and not options for a
+    table."""
+    try:
+        yield
+    except InputError as error:
+        for option in ("--missed-control none", "--keep-incomplete"):
+            if option in error.hint:
+                file = "responses.csv"
+                error.hint = (
+                    f"`{command('review', study)}` says why each is left out. To score all answers:"
+                    f" `{command('export', study, '--out', file)}`, then"
+                    f" `{command('score', '--responses', file, *option.split())}`."
+                )
+        raise
+
+
+class Ready(NamedTuple):
+    """How many forms of the design are in."""
+
+    forms: int
+    planned: int
+
+    @property
+    def complete(self) -> bool:
+        return self.forms >= self.planned
+
+
+def ready(study: Study) -> Ready:
+    """How many forms of the design have an answer that is collected, and is not to be replaced."""
+    found = select(func.count(AssignmentRow.row_id.distinct())).where(
+        AssignmentRow.study_id == study.id,
+        AssignmentRow.state.in_(COLLECTED),
+        ~AssignmentRow.row_replaced,
+    )
+    if not study.settings.design.pilot:  # a rehearsal's answers are left out of the scores
+        found = found.where(AssignmentRow.endpoint.not_in(TEST_ENDPOINTS))
+    with reading(study.engine) as session:
+        return Ready(session.scalar(found) or 0, rows_in(session, study.id))
 
 
 def no_responses(session: Session, study: StudyRow) -> InputError:

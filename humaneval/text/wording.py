@@ -47,6 +47,17 @@ class Answerers(NamedTuple):
         return f"{counted(sum(self), 'annotator')}: {self.programs:,} simulated, {persons}"
 
 
+def every(number: int, noun: str, plural: str = "") -> str:
+    """All of them, as people say it.
+
+    >>> every(1, "annotator"), every(2, "annotator"), every(1200, "annotator")
+    ('the only annotator', 'both annotators', 'all 1,200 annotators')
+    """
+    if number == 1:
+        return f"the only {noun}"
+    return f"{'both' if number == 2 else f'all {number:,}'} {plural or noun + 's'}"
+
+
 def same_name(wanted: str, names: Iterable[str]) -> str | None:
     """The one of `names` that `wanted` means: itself, or else the only one that differs in case or in blanks
     around it. None if there is none, or if there are several.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -219,3 +220,29 @@ def test_report_takes_one_source_with_options_that_go_with_it(
     said = command("report", *words)
     assert said.code == 2
     assert message in said.err
+
+
+def test_a_study_in_which_everybody_missed_the_control_names_a_way_that_works(
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    answer(sqlite_engine, spammers=4)
+    monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
+    monkeypatch.chdir(tmp_path)
+    refused = command("score", "study")
+    assert "all 4 annotators missed a Control passage" in refused.err
+    assert "--control" not in refused.err
+    ways = re.findall("`humaneval (.*?)`", refused.err)
+    assert [way.split()[0] for way in ways] == ["review", "export", "score"]
+    for way in ways[1:]:
+        assert command(*way.split()).code == 0
+    with he.open(str(sqlite_engine.url)) as db:
+        study = db.study("study")
+        with pytest.raises(he.InputError) as error:
+            study.scores()
+        assert '`humaneval.score(study.responses(), missed_control="none")`' in error.value.hint
+        assert len(he.score(study.responses(), missed_control="none").frame) > 2

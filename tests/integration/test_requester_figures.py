@@ -7,12 +7,14 @@ import re
 import time
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, select, text, update
 from werkzeug.test import Client, TestResponse
 
+import humaneval as he
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
@@ -21,8 +23,9 @@ from humaneval.infills.free_text import alone
 from humaneval.settings import Settings
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
-from humaneval.store.tables import METADATA, PassageRow
-from humaneval.study.stored import study_key
+from humaneval.store.tables import METADATA, AssignmentRow, PassageRow
+from humaneval.study.scores import ready
+from humaneval.study.stored import open_study, study_key
 from humaneval.web.app import create_app
 from humaneval.web.infilling import Desk
 from humaneval.web.requester import requester_address, token_of
@@ -81,7 +84,9 @@ def half(sqlite_engine: Engine, study_factory: Callable, monkeypatch: pytest.Mon
 
 def test_the_pages_are_there_only_under_the_token(sqlite_engine: Engine, half: Pages) -> None:
     without = Client(create_app(Settings(), sqlite_engine), use_cookies=False)
-    unknown = half.client.get("/nothing/wrong/").data
+    unknown = without.get("/requester/wrong/").data
+    assert b"There is no page at this address" in unknown
+    assert b"HIT" not in unknown
     for path in ("", "/", "/study/study/", "/assets/requester.css"):
         assert without.get(f"/requester/{half.token}{path}").status_code == 404
         for wrong in ("x", half.token[:-1], half.token + "0", half.token.upper(), "é", ""):
@@ -306,4 +311,37 @@ def test_the_infilling_page_is_behind_the_same_token(sqlite_engine: Engine) -> N
     written = client.post(f"/requester/{pages.token}/infill/", data=asked)
     assert written.status_code == 200
     assert "<mark>" in written.text
+    assert '<a href="../">All studies</a>' in written.text
     assert client.post("/requester/0123/infill/", data=asked).status_code == 404
+
+
+def test_scores_before_the_planned_number_are_in_say_so_wherever_they_are_read(
+    half: Pages, command: Command, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    forms = ready(open_study(sqlite_engine, "study"))
+    said = f"{forms.forms} of {forms.planned} forms of the design are in."
+    assert 0 < forms.forms < forms.planned == 16
+    assert f"Early: {said}" in command("score", "study").out
+    command("report", "study", "--out", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert said in page.partition("<main>")[0]
+    with he.open(str(sqlite_engine.url)) as database:
+        scores = database.study("study").scores()
+    assert scores.conclusion.startswith(said)
+    assert said in repr(scores)
+
+
+def test_the_page_of_scores_says_that_programs_answered(half: Pages, sqlite_engine: Engine) -> None:
+    assert "Simulated people" not in half.get("study/study/scores?early=yes").text
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(by_program=True))
+    for page in ("study/study/scores", "study/study/scores?early=yes"):
+        assert "Simulated people: these numbers say nothing about real ones." in half.get(page).text
+
+
+def test_a_wrong_page_under_the_right_token_speaks_to_a_requester(half: Pages) -> None:
+    for page in ("nothing", "study/study/nothing", "study/nobody/"):
+        found = half.get(page)
+        assert found.status_code == 404
+        assert "There is no such page" in found.text
+        assert "HIT" not in found.text

@@ -22,11 +22,13 @@ from sqlalchemy import Engine
 from humaneval.crowd.addresses import up
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.study_at import open_study_at
+from humaneval.errors import PrerequisiteError
 from humaneval.market import MarketServer
 from humaneval.running.addresses import Places, Wish, choose
+from humaneval.running.servers import market_up
 from humaneval.running.up import publish_rest
 from humaneval.running.watch import EndedError, Ending
-from humaneval.settings import Settings, load_settings
+from humaneval.settings import Loaded, Settings, load_settings
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.addresses import keep_addresses, kept_addresses
 from humaneval.study.stored import mark_simulated, open_study, study_key
@@ -205,6 +207,49 @@ def test_nobodys_ports_give_way_and_kept_ones_do_not(study: str, sqlite_engine: 
 def test_a_marketplace_that_runs_is_used(study: str, sqlite_engine: Engine, market: MarketServer) -> None:
     places = chosen(sqlite_engine, Wish(port=free_port()), HUMANEVAL_MARKET_URL=market.url)
     assert (places.market_file, places.settings.market_url) == (None, market.url)
+
+
+def loaded_by_default(engine: Engine, market_url: str) -> Loaded:
+    """As without any setting, where 8731 is the port of this address."""
+    found = load_settings(environment={"HUMANEVAL_DATABASE": str(engine.url)})
+    return Loaded(found.settings.model_copy(update={"market_url": market_url}), found.origins)
+
+
+def test_the_marketplace_of_another_folder_is_left_alone(
+    study: str, sqlite_engine: Engine, market: MarketServer, tmp_path: Path
+) -> None:
+    loaded, token = loaded_by_default(sqlite_engine, market.url), token_of(sqlite_engine)
+    wish = Wish(port=free_port())
+    places = choose(loaded, wish, sqlite_engine, study, token, tmp_path / "here.db")
+    assert places.market_file == tmp_path / "here.db"
+    assert places.market_port != market.port
+    named = wish._replace(market_port=market.port)
+    with pytest.raises(PrerequisiteError, match="the marketplace of another folder listens at port"):
+        choose(loaded, named, sqlite_engine, study, token, tmp_path / "here.db")
+
+
+def test_the_marketplace_of_this_folder_is_used_if_it_runs(
+    study: str, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    with market_up(tmp_path / "here.db") as running_here:
+        loaded, token = loaded_by_default(sqlite_engine, running_here.url), token_of(sqlite_engine)
+        places = choose(loaded, Wish(port=free_port()), sqlite_engine, study, token, tmp_path / "here.db")
+    assert (places.market_file, places.settings.market_url) == (None, running_here.url)
+
+
+def test_a_kept_port_of_the_marketplace_gives_way_only_while_nobody_has_it(
+    study: str, sqlite_engine: Engine, platform: MTurk, market: MarketServer, tmp_path: Path
+) -> None:
+    with market_up(tmp_path / "own.db"):
+        pass
+    own = {"market_url": market.url, "market_file": str(tmp_path / "own.db")}
+    keep_addresses(sqlite_engine, own)
+    wish = Wish(port=free_port(), public_url="http://localhost:8730")
+    assert chosen(sqlite_engine, wish).market_port != market.port
+    keep_addresses(sqlite_engine, own)
+    publish_rest(open_study_at(sqlite_engine, study, platform), "http://localhost:8730", Ending())
+    with pytest.raises(PrerequisiteError, match="another folder"):
+        chosen(sqlite_engine, wish)
 
 
 def test_hits_that_lead_to_other_addresses_are_not_stranded(

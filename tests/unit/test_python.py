@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import humaneval as he
 from humaneval.interface.scores import COMPARISON_FIELDS, SCORE_FIELDS
@@ -257,3 +258,35 @@ def test_a_plan_shows_itself() -> None:
 def test_a_number_that_makes_no_study_is_refused_by_its_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(he.UsageError, match=list(wrong)[-1]):
         he.plan(**wrong)
+
+
+def test_what_leaves_the_page_says_that_programs_answered(frame: pd.DataFrame, tmp_path: Path) -> None:
+    programs = he.score(frame.assign(simulated="yes"))
+    warned = "40 annotators in this study are programs."
+    marked = "40 of 40 annotators are simulated, not people"
+    assert programs.conclusion.startswith(warned)
+    assert marked in [text.get_text() for text in programs.plot().findobj(Text)]
+    files = programs.files("all")
+    assert files["scores.csv"].decode().splitlines()[0].endswith(",warning")
+    for name, content in files.items():
+        if name.endswith((".csv", ".R")) and "codebook" not in name:
+            assert warned in content.decode(), name
+        if name.endswith(".svg"):
+            assert content.decode().count(marked) == 2, name
+    tables = files["tables.tex"].decode().split(r"\label{tab:")[1:]
+    assert len(tables) > 5
+    assert all(warned in table for table in tables)
+    assert "programs" not in he.score(frame).conclusion
+
+
+def test_a_report_without_a_name_fills_no_folder(
+    scores: he.Scores, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counts.csv").write_text("generator,not_identified,n\na,3,9\n", encoding="utf-8")
+    with pytest.raises(he.UsageError, match="no name of its own"):
+        scores.report("")
+    for words in ((), ("--format", "all"), ("--format", "csv")):
+        refused = command("report", "--counts", "counts.csv", "--out", "", *words)
+        assert (refused.code, "no name of its own" in refused.err) == (2, True)
+    assert [each.name for each in tmp_path.iterdir()] == ["counts.csv"]

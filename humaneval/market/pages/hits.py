@@ -55,8 +55,15 @@ def show_list(visit: Visit) -> Answer:
 @signed_in
 def group(visit: Visit) -> Answer:
     """The next HIT of a group, at Mechanical Turk's own address."""
-    hit = offers.next_in_group(visit.work, visit.worker, request.args.get("groupId", ""))
+    group_id = request.args.get("groupId", "")
+    hit = offers.next_in_group(visit.work, visit.worker, group_id)
     if hit is None:
+        mine = assignments.newest_in_group(visit.work, visit.worker, group_id)
+        if mine is not None and mine.state == State.ACCEPTED:
+            return redirect(f"/assignments/{mine.id}", 303)
+        if mine is not None:
+            said = "Your answers are stored, and there is nothing more for you to do here."
+            return visit.page("problem.html", 404, heading="You have taken part", message=said)
         raise NotPossibleError("There is nothing left to do in this group.", 404)
     return redirect(with_query(f"/hits/{hit.id}", groupId=hit.hit_type.group_id), 303)
 

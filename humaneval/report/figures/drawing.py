@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,8 +25,10 @@ Anchor = Literal["left", "center", "right"]
 
 WIDTH = 360.0
 """Width of most plots in points: at this width, text of 12 points stays readable on a screen of 320 px."""
-TEXT, SMALL = 12.0, 10.5
+TEXT, SMALL, TINY = 12.0, 10.5, 9.0
 """Text sizes in points."""
+MARK = 20.0
+"""Room for a line below a plot, in points."""
 DOTS = 96
 """Dots an inch of a plot in a notebook."""
 BESIDE = 4
@@ -184,6 +186,24 @@ class Drawing:
     width: float = WIDTH
     css: str = ""
     """A class of the element on the page, beside `plot`."""
+    mark: str = ""
+    """A line below the plot, for one that leaves the page which says this at its top."""
+
+    @property
+    def full_height(self) -> float:
+        """With the line of the mark."""
+        return self.height + (MARK if self.mark else 0)
+
+    def draw_on(self, figure: Figure | SubFigure, *, themed: bool) -> None:
+        """Draw it, and its mark below it."""
+        if not self.mark:
+            self.draw(Sheet(figure, self, themed=themed))
+            return
+        parts: Any = figure.subfigures(2, 1, hspace=0, height_ratios=[self.height, MARK])
+        plot, below = parts
+        self.draw(Sheet(plot, self, themed=themed))
+        sheet = Sheet(below, replace(self, height=MARK), themed=themed)
+        sheet.text(4, MARK - 6, self.mark, colour="chance", size=TINY)
 
     def figure(self) -> Figure:
         """A matplotlib figure with fixed colours, for a notebook: it shows itself as a picture there."""
@@ -191,9 +211,9 @@ class Drawing:
             from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.figure import Figure
 
-            figure = Figure(figsize=(self.width / 72, self.height / 72))
+            figure = Figure(figsize=(self.width / 72, self.full_height / 72))
             FigureCanvasAgg(figure)
-            self.draw(Sheet(figure, self, themed=False))
+            self.draw_on(figure, themed=False)
         # A notebook shows a figure by itself only if somebody has imported pyplot.
         figure._repr_png_ = partial(_png, figure, self.key)  # type: ignore[attr-defined]
         return figure
@@ -208,9 +228,9 @@ class Drawing:
             from matplotlib.backends.backend_svg import FigureCanvasSVG
             from matplotlib.figure import Figure
 
-            figure = Figure(figsize=(self.width / 72, self.height / 72))
+            figure = Figure(figsize=(self.width / 72, self.full_height / 72))
             FigureCanvasSVG(figure)
-            self.draw(Sheet(figure, self, themed=not alone))
+            self.draw_on(figure, themed=not alone)
             nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
             figure.savefig(out, format="svg", transparent=True, metadata=nothing)
         return _element(out.getvalue(), self, alone=alone)
@@ -231,7 +251,7 @@ def pdf_pages(pages: Sequence[Sequence[Drawing]]) -> bytes:
             for drawings in pages:
                 columns = min(BESIDE, len(drawings))
                 lines = ceil(len(drawings) / columns)
-                width, height = columns * drawings[0].width, lines * drawings[0].height
+                width, height = columns * drawings[0].width, lines * drawings[0].full_height
                 figure = Figure(figsize=(width / 72, height / 72))
                 FigureCanvasPdf(figure)
                 grid = figure.add_gridspec(
@@ -239,7 +259,7 @@ def pdf_pages(pages: Sequence[Sequence[Drawing]]) -> bytes:
                 )
                 for place, drawing in enumerate(drawings):
                     part = figure.add_subfigure(grid[divmod(place, columns)])
-                    drawing.draw(Sheet(part, drawing, themed=False))
+                    drawing.draw_on(part, themed=False)
                 file.savefig(figure)
     return out.getvalue()
 
@@ -272,13 +292,13 @@ def _element(drawn: str, drawing: Drawing, *, alone: bool) -> str:
     if alone:
         element.attrib |= {
             "width": f"{drawing.width:g}pt",
-            "height": f"{drawing.height:g}pt",
+            "height": f"{drawing.full_height:g}pt",
             "font-family": FONTS,
             "stroke-linejoin": "round",
         }
     else:
         element.set("class", f"plot {drawing.css}".rstrip())
-    named = {"title": drawing.title, "desc": drawing.description}
+    named = {"title": drawing.title, "desc": f"{drawing.description} {drawing.mark}".strip()}
     element.attrib |= {
         "viewBox": root.get("viewBox", ""),
         "role": "img",

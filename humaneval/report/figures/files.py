@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from humaneval.report.chapters import chapters
 from humaneval.report.contents import ReportData
@@ -17,7 +18,7 @@ def drawings(data: ReportData) -> dict[str, tuple[Drawing, ...]]:
     found: dict[str, tuple[Drawing, ...]] = {"scores": (score_plot(data.table),)}
     for section in chapters(data).values():
         found |= {block.key: block.drawings for block in section.blocks if isinstance(block, Figure)}
-    return found
+    return {key: tuple(replace(one, mark=data.mark) for one in plots) for key, plots in found.items()}
 
 
 def figures_pdf(data: ReportData) -> bytes:

@@ -262,6 +262,7 @@ def _page(
         .get_template("page.html")
         .render(
             text=text,
+            back="" if request.path == "/" else "../",
             asked=asked,
             chosen=asked.chosen or tuple(offer["key"] for offer in offers[:1]),
             results=results or [],

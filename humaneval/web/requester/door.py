@@ -15,7 +15,6 @@ from humaneval.errors import StoreError
 from humaneval.serving import failure
 from humaneval.store.engine import writing
 from humaneval.web import infilling
-from humaneval.web.hit_forms import http_error
 from humaneval.web.infilling import Desk
 from humaneval.web.requester import pages
 from humaneval.web.requester.heard import Heard
@@ -53,24 +52,27 @@ def install(
     `open_at` opens a study at an endpoint, both by name, so that the platform can be asked. With a `desk`,
     the infilling page is one of them.
     """
+    expected = token.encode()
+
+    @app.before_request
+    def refuse_other_addresses() -> Response | None:
+        """Before all else: a method or a page that does not exist must tell nothing either. What stands here
+        is the same without a token, so that nobody learns whether there are such pages."""
+        parts = request.path.split("/")
+        if len(parts) < 3 or parts[1] != FOLDER:
+            return None
+        if not expected or not hmac.compare_digest(parts[2].encode(), expected):
+            return page("no_such_address.html", status=404)
+        if len(parts) == 3:  # a relative address, because a proxy may put us into a folder
+            return Response(status=308, headers={"Location": f"{token}/"})
+        if isinstance(request.routing_exception, NotFound):
+            return page("failed.html", status=404, missing=True, busy=False)
+        return None
+
     if not token:
         return
     pages_at = f"/{FOLDER}/<token>"
     app.extensions[pages.HEARD] = Heard(open_at)
-    expected = token.encode()
-
-    @app.before_request
-    def refuse_other_tokens() -> Response | None:
-        """Before all else: a method or a page that does not exist must tell nothing either."""
-        parts = request.path.split("/")
-        if len(parts) < 3 or parts[1] != FOLDER:
-            return None
-        if not hmac.compare_digest(parts[2].encode(), expected):
-            return http_error(NotFound())  # as for any other address, and not as these pages say it
-        if len(parts) == 3:  # a relative address, because a proxy may put us into a folder
-            return Response(status=308, headers={"Location": f"{token}/"})
-        return None
-
     app.register_blueprint(pages.blueprint, url_prefix=pages_at)
     if desk is not None:
         infilling.register(app, desk, f"{pages_at}/{pages.INFILLING}")

@@ -14,6 +14,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import RowRow, StudyRow
 from humaneval.store.types import now
+from humaneval.study.scores import ready
 from humaneval.study.stored import Study, open_study
 from humaneval.text import command
 from humaneval.web.forms import context
@@ -104,7 +105,7 @@ def study(name: str) -> Response:
         comments=people.comments(opened, 1, COMMENTS_SHOWN),
         strays=people.odd_forms(opened, 1, strays=True),
         differing=people.odd_forms(opened, 1, strays=False),
-        ready=scores.ready(opened),
+        ready=ready(opened),
         ask=command("status", opened.name),
         compare=command("status", opened.name, "--reconcile"),
     )
@@ -198,17 +199,18 @@ def passage(name: str, number: int) -> Response:
 def study_scores(name: str) -> Response:
     """The scores, once the planned number of people has answered, or if they are asked for early."""
     opened = _opened(name)
-    ready = scores.ready(opened)
-    early, pilot = not ready.complete, opened.settings.design.pilot
+    forms = ready(opened)
+    early, pilot = not forms.complete, opened.settings.design.pilot
     look = not early or request.args.get("early") == "yes"
     allow_plots()
     return page(
         "scores.html",
         study=opened,
-        ready=ready,
+        ready=forms,
         early=early,
         shown=scores.shown(opened) if look else None,
         pilot=pilot,
+        simulated=progress.warning(opened),
         ask=command("score", opened.name, *["--tests"] * pilot),
     )
 

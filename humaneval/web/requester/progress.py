@@ -159,6 +159,13 @@ def standings(session: Session, engine: Engine, rows: Iterable[StudyRow], heard:
         yield standing(session, row, study_of(engine, row), heard)
 
 
+def warning(study: Study) -> str:
+    """The warning about programs that answered; empty if only people did."""
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
+        return _warning(answerers(session, row), row)
+
+
 def _warning(who: Answerers, row: StudyRow) -> str:
     if who.programs and who.people:
         return f"{who}. Numbers of both together say nothing about people."

@@ -6,7 +6,6 @@ from threading import Lock
 from typing import NamedTuple
 
 from markupsafe import Markup
-from sqlalchemy import func, select
 
 from humaneval.errors import HumanEvalError
 from humaneval.report.figures.forest import score_plot
@@ -14,27 +13,16 @@ from humaneval.report.phrases import chance, control, excluded, few, method, sen
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.store.engine import reading
-from humaneval.store.queries import TEST_ENDPOINTS, forms_set_aside, rows_in
-from humaneval.store.tables import COLLECTED, AssignmentRow, StudyRow
+from humaneval.store.queries import forms_set_aside
+from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
-from humaneval.study.scores import collected
+from humaneval.study.scores import collected, own_rules
 from humaneval.study.stored import Study
 
 _NONE = Declared((), below_human=False)
 """No comparison: they take most of the time, and the page has none."""
 _one_at_a_time = Lock()
 """Scores and plots take the processor, and people who answer come first."""
-
-
-class Ready(NamedTuple):
-    """How many forms of the design are in."""
-
-    forms: int
-    planned: int
-
-    @property
-    def complete(self) -> bool:
-        return self.forms >= self.planned
 
 
 class Row(NamedTuple):
@@ -59,19 +47,6 @@ class Shown(NamedTuple):
     hint: str = ""
 
 
-def ready(study: Study) -> Ready:
-    """How many forms of the design have an answer that is collected, and is not to be replaced."""
-    found = select(func.count(AssignmentRow.row_id.distinct())).where(
-        AssignmentRow.study_id == study.id,
-        AssignmentRow.state.in_(COLLECTED),
-        ~AssignmentRow.row_replaced,
-    )
-    if not study.settings.design.pilot:  # a rehearsal's answers are left out of the scores
-        found = found.where(AssignmentRow.endpoint.not_in(TEST_ENDPOINTS))
-    with reading(study.engine) as session:
-        return Ready(session.scalar(found) or 0, rows_in(session, study.id))
-
-
 def shown(study: Study) -> Shown:
     """The scores of `score`, of a pilot those of `score --tests`, with table and plot as in the report."""
     with reading(study.engine) as session:
@@ -80,7 +55,8 @@ def shown(study: Study) -> Shown:
     with _one_at_a_time:
         try:
             found = collected(study, tests=is_test)
-            table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
+            with own_rules(study.name):
+                table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
         before = {one.generator: one for one in table.before_exclusions}

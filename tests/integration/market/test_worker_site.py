@@ -408,3 +408,17 @@ def test_long_lists_of_hits_work_and_messages_come_in_pages(
         assert re.findall(rf"<h[23]>{name} (\d)<", worker.get(older).text) == ["0"]
         assert worker.get(f"{path}?before={10**30}").status == 200
     assert "$0.30" in worker.get("/my-work").text
+
+
+def test_the_link_of_a_group_leads_back_to_what_is_in_hand_and_then_says_that_it_is_done(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    hit = new_hit()
+    link, worker = f"/mturk/preview?groupId={hit['HITGroupId']}", person()
+    assignment = worker.accept(hit["HITId"])
+    assert worker.get(link).headers["Location"] == f"/assignments/{assignment}"
+    worker.submit(assignment, choice="1")
+    page = worker.get(link)
+    assert "You have taken part" in page.text
+    assert "Not found" not in page.text
+    assert "Not found" in worker.get("/mturk/preview?groupId=NONE").text
