@@ -22,6 +22,7 @@ PLATFORMS = {
     "sandbox": "the sandbox of Amazon Mechanical Turk",
     "local": "a self-hosted marketplace",
     "link": "personal or open links",
+    "prolific": "Prolific",
 }
 HASH = 12
 """How many digits of a hash are printed: enough to recognise it."""
