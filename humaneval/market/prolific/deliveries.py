@@ -17,6 +17,7 @@ from sqlalchemy import select
 
 from humaneval.market.faults.plan import Faults
 from humaneval.market.prolific.books import Books
+from humaneval.market.prolific.due import let_time_pass
 from humaneval.market.prolific.hooks import current_secret
 from humaneval.market.prolific.tables import Event, Subscription
 
@@ -45,7 +46,7 @@ Send = Callable[[Parcel], bool]
 
 
 def deliver_due(books: Books, send: Send, faults: Faults | None = None) -> int:
-    """Send the events that are due, and note what came of it. Returns how many were sent."""
+    """Let time pass, send the events that are due, and note what came of it. Returns how many were sent."""
     parcels = _packed(books, faults)
     # Not in a transaction: the receiver may call the API before it answers.
     taken = [(parcel, _sent(parcel, send)) for parcel in parcels if parcel.kind != "disordered"]
@@ -79,6 +80,7 @@ def post(parcel: Parcel) -> bool:
 
 def _packed(books: Books, faults: Faults | None) -> list[Parcel]:
     with books.writing() as work:
+        let_time_pass(work)
         secret = current_secret(work)
         query = (
             select(Event)

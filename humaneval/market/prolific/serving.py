@@ -14,7 +14,6 @@ from humaneval.market.faults.plan import Faults
 from humaneval.market.prolific.app import MOST_BYTES, create_prolific_app
 from humaneval.market.prolific.books import Books
 from humaneval.market.prolific.deliveries import deliver_due, post
-from humaneval.market.prolific.due import let_time_pass
 from humaneval.market.prolific.terms import Terms
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock
@@ -93,8 +92,6 @@ class ProlificServer:
 
     def deliver(self) -> int:
         """Let time pass, and send the events that are due now. Returns how many."""
-        with self.books.writing() as work:
-            let_time_pass(work)
         return deliver_due(self.books, post, self.faults)
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ from humaneval.market import Faults
 from humaneval.market.faults.plan import read_line
 from humaneval.market.prolific import ProlificFault
 from humaneval.market.prolific.deliveries import Parcel, deliver_due, signature
-from humaneval.market.prolific.due import let_time_pass
 from tests.integration.prolific_standin.conftest import Place
 
 SUBMISSION = "submission.status.change"
@@ -109,8 +108,6 @@ def test_time_alone_causes_events_too(place: Place) -> None:
     receiver = Receiver()
     place.person("ada").begin(place.live())
     place.clock.pass_time(minutes=30)
-    with place.books.writing() as work:
-        let_time_pass(work)
     deliver_due(place.books, receiver)
     assert receiver.statuses() == ["RESERVED", "ACTIVE", "TIMED-OUT"]
 
