@@ -72,7 +72,7 @@ class PlatformError(HumanEvalError):
     """A platform refused a call or could not be reached; `code` is the platform's own error code.
 
     `nothing_done`: it is certain that the call changed nothing there. `never_done`: a look-up there has also
-    shown that no earlier attempt did.
+    shown that no earlier attempt did. `retry_after`: how many seconds the platform asks us to wait.
     """
 
     def __init__(self, message: str, hint: str = "", code: str = "", *, nothing_done: bool = False) -> None:
@@ -80,6 +80,7 @@ class PlatformError(HumanEvalError):
         self.code = code
         self.nothing_done = nothing_done
         self.never_done = False
+        self.retry_after: float | None = None
 
 
 class PartialError(HumanEvalError):

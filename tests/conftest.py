@@ -17,6 +17,7 @@ pytest_plugins = [
     "tests.postgres",
     "tests.chromium",
     "tests.fixtures",
+    "tests.prolific",
     "tests.commands",
 ]
 

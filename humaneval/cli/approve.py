@@ -164,9 +164,8 @@ def _made_reason(
     say(f"{category}: {made.reason}", err=True)
     if options.dry_run:
         return made.reason, category
-    again = command(
-        "reject", at.name, chosen[0], "--to", at.endpoint, "--category", category, "--reason", "TEXT"
-    )
+    again = command("reject", at.name, chosen[0], "--to", at.endpoint, "--reason", "TEXT")
+    again += f" --category {category}"
     if not sys.stdin.isatty():
         raise UsageError("nobody has agreed to this reason, and there is no terminal to ask on", again)
     if not click.confirm("The person reads this, and a rejection is final. Send it?", err=True):

@@ -126,7 +126,7 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
         keys = [session.get_one(HitRow, hit.id).key for hit in hits]
     if at.platform.find(keys):
         return
-    right = "HUMANEVAL_MARKET_URL" if endpoint.name == "local" else "AWS_PROFILE"
+    right = {"local": "HUMANEVAL_MARKET_URL", "prolific": "PROLIFIC_TOKEN"}.get(endpoint.name, "AWS_PROFILE")
     none = "does not have the HIT" if len(hits) == 1 else f"has none of the {len(hits):,} HITs"
     raise PlatformError(
         f"{endpoint.name} ({endpoint.api_url}) {none} of study {at.name!r}:"

@@ -21,6 +21,7 @@ from humaneval.crowd.figures import told
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
 from humaneval.crowd.platform import CSV, LINK, Endpoint
+from humaneval.crowd.prolific.client import is_loopback
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
@@ -92,7 +93,7 @@ def _tried(what: str, check: Callable[[], str]) -> Finding:
 def _address(endpoint: Endpoint, public_url: str) -> Finding:
     """Whether workers' browsers can be sent to our address at all."""
     parts = urlsplit(public_url)
-    if endpoint.name in ("local", LINK):
+    if endpoint.name in ("local", LINK) or is_loopback(endpoint.api_url):
         return Finding("Address", True, True, f"{public_url}, for workers who can reach it")
     if parts.scheme != "https":
         return Finding(

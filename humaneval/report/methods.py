@@ -23,6 +23,7 @@ PLATFORMS = {
     "local": "a self-hosted marketplace",
     "link": "personal or open links",
     "csv": "batches that were made from files",
+    "prolific": "Prolific",
 }
 HASH = 12
 """How many digits of a hash are printed: enough to recognise it."""

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import ROOT
 
 MARKET, CROWD = "tests/integration/market/", "tests/integration/crowd/"
+PROLIFIC = "tests/integration/prolific/"
 MUTANTS = {
     "no_token_memory": (f"{MARKET}test_contracts.py", "token"),
     "endless_token_memory": (f"{MARKET}test_contracts.py", "token"),
@@ -21,6 +22,10 @@ MUTANTS = {
     "first_page_only": (f"{CROWD}test_collecting.py", "C26"),
     "claim_without_a_lock": (f"{CROWD}test_claims.py", "C39 and sqlite"),
     "story_by_its_id": ("tests/integration/test_from_file_to_study.py", "X23"),
+    "bonus_sent_again": (f"{PROLIFIC}test_money.py", "answer_was_lost"),
+    "timed_out_as_submitted": (f"{PROLIFIC}test_taking_part.py", "timed_out"),
+    "until_a_short_page": ("tests/unit/test_prolific_client.py", "P02"),
+    "event_marked_first": (f"{PROLIFIC}test_events.py", "only_with_what_it_changes"),
     "differences_unread": (f"{CROWD}test_as_planned.py", "ends_publishing or stops_money_again"),
 }
 

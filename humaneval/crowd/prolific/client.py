@@ -58,12 +58,6 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-class _CallError(PlatformError):
-    """A call that failed; `retry_after` is how many seconds the server asks us to wait."""
-
-    retry_after: float | None = None
-
-
 class WithHeader(NamedTuple):
     """What a call gave, and one header of it."""
 
@@ -165,8 +159,8 @@ class ProlificClient:
             raise self._elsewhere(what, there.hostname or "")
         return dict(parse_qsl(there.query))
 
-    def _elsewhere(self, what: str, host: str) -> _CallError:
-        return _CallError(
+    def _elsewhere(self, what: str, host: str) -> PlatformError:
+        return PlatformError(
             f"{self._url} would not {what}: it points to {quoted(host, 100)}, which must not get the token",
             "Set PROLIFIC_URL to the API's own address: https://api.prolific.com",
             "elsewhere",
@@ -178,7 +172,7 @@ class ProlificClient:
         while True:
             try:
                 return self._call(what, method, path, body)
-            except _CallError as error:
+            except PlatformError as error:
                 passing = error.code in ("", str(BUSY)) or error.code.startswith("5")
                 unsure = unsure or not error.nothing_done
                 if not passing or attempt == tries:
@@ -206,7 +200,7 @@ class ProlificClient:
                 method, f"{self._url}/api/v1{path}", body=data, headers=headers, redirect=False
             )
         except HTTPError as error:
-            raise _CallError(
+            raise PlatformError(
                 f"{self._url} could not {what}: {quoted(_told(error), 300)}",
                 "Check the network and PROLIFIC_URL." if isinstance(error, _NEVER_SENT) else UNSURE_HINT,
                 nothing_done=isinstance(error, _NEVER_SENT) or method == "GET",
@@ -218,10 +212,10 @@ class ProlificClient:
             raise self._refused(what, method, reply)
         return reply
 
-    def _refused(self, what: str, method: str, reply: urllib3.BaseHTTPResponse) -> _CallError:
+    def _refused(self, what: str, method: str, reply: urllib3.BaseHTTPResponse) -> PlatformError:
         reason, status = quoted(reason_in(reply.data), 500), reply.status
         if status >= 500:
-            return _CallError(
+            return PlatformError(
                 f"{self._url} did not say whether it could {what}: HTTP {status} {reason}",
                 UNSURE_HINT,
                 str(status),
@@ -232,7 +226,7 @@ class ProlificClient:
             hint = "Set PROLIFIC_TOKEN to a token of the researcher's account (Settings, API tokens)."
         elif status == BUSY:
             hint = "Too many calls in a short time. Nothing was done; run the command again in a minute."
-        error = _CallError(
+        error = PlatformError(
             f"{self._url} would not {what}: {reason or f'HTTP {status}'}",
             hint,
             str(status),

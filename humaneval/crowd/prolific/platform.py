@@ -231,6 +231,7 @@ class Prolific:
 
     def prepare_bonus(self, assignment: str, amount: Decimal) -> PreparedBonus | None:
         """Set a payment up. Nothing is paid by that."""
+        self._only_live("pay a bonus")
         there = self.session(assignment)
         if there is None:
             raise PlatformError(f"Prolific has no submission {assignment}", nothing_done=True)
@@ -274,7 +275,6 @@ class Prolific:
     def extend(self, external_id: str, expires_at: datetime) -> None:
         """Start a paused study again. Prolific knows no day on which a study ends."""
         if self._status(external_id) == PAUSED:
-            self._only_live("start a study again")
             self._transition(external_id, "START", PAUSED)
 
     def expire(self, external_id: str) -> None:

@@ -331,7 +331,7 @@ def test_an_endpoint_is_a_value() -> None:
     assert endpoints.PRODUCTION.spends_money
     assert {endpoints.known(name, settings).name for name in endpoints.NAMES} == set(endpoints.NAMES)
     with pytest.raises(UsageError):
-        endpoints.endpoint("prolific", settings, {})
+        endpoints.endpoint("nowhere", settings, {})
     with pytest.raises(SettingsError):
         endpoints.endpoint("production", settings, {"AWS_ENDPOINT_URL": "http://x"})
     assert MTurk(local).cost(Decimal("0.50"), 9).total == Decimal("5.40")

@@ -124,6 +124,7 @@ class Person:
         self.form_url = ""
         self.back = ""
         """Where our server sent them after their answers."""
+        self.sent: dict[str, str] = {}
         self._there("POST", "/enter", {"name": name})
 
     def _there(self, method: str, path: str, fields: Mapping[str, str] | None = None) -> Any:
@@ -193,6 +194,7 @@ class Person:
         return self.send({**form.values, **form.boxes, **chosen})
 
     def send(self, fields: Mapping[str, str]) -> str:
+        self.sent = dict(fields)
         answer = self._http.request(
             "POST",
             self.form_url,

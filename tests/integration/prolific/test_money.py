@@ -178,7 +178,7 @@ class TestLostAnswers:
     def faults(self, request: pytest.FixtureRequest) -> Faults:
         return Faults([ProlificFault(kind=request.param, only=("pay_bonuses",), times=1)], of=ProlificFault)
 
-    @pytest.mark.parametrize("faults", ["reply-lost"], indirect=True)
+    @pytest.mark.parametrize("faults", ["reply-lost", "dropped"], indirect=True)
     def test_a_bonus_whose_answer_was_lost_is_found_and_never_sent_again(self, world: World) -> None:
         world.publish()
         (ann,) = world.answered_by("Ann")

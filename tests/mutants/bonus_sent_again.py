@@ -1,0 +1,14 @@
+"""A bonus whose answer was lost is taken for one that was never sent."""
+
+from typing import Any
+
+from humaneval.crowd import bonus
+
+real = bonus._intended
+
+
+def never_sent(*arguments: Any) -> Any:
+    return real(*arguments)._replace(unsure=False)
+
+
+bonus._intended = never_sent
