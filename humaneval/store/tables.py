@@ -59,7 +59,7 @@ class GeneratorRow(Base):
     name: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str]
     configuration_hash: Mapped[str]
-    """Hash of kind, checkpoint, seed and settings: one name never mixes two configurations."""
+    """Hash of kind, checkpoint, seed and settings. One name never mixes two, apart from several tables."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

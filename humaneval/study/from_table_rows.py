@@ -21,6 +21,8 @@ from humaneval.text import as_read, counted, listed, normalise
 
 OF_A_SYSTEM = "it is no sentence of the story, but the position is"
 """What is said of a column with originals that are none, as if a system had written them."""
+NOT_THE_ORIGINAL = "is not sentence"
+"""What is said of a line of a long table under a person's name, as if a system had written it."""
 NO_POSITION = "nothing says which sentence was taken out"
 HUMANS = frozenset(("human", "original", "gold", "reference", "ground truth", "person"))
 """Names, in small letters, under which a long table has the original sentence."""
@@ -371,7 +373,7 @@ class _Reader:
         if name.casefold() not in HUMANS:
             return False
         if as_read([text]) != as_read([blank.original]):
-            raise _RowError(f"{self._named(Kind.TEXT)}the text of {name} is not sentence {blank.position}")
+            raise _RowError(f"{self._named(Kind.TEXT)}the text of {name} {NOT_THE_ORIGINAL} {blank.position}")
         return True
 
 

@@ -174,6 +174,6 @@ def _apart(name: str) -> str:
     names = (f"{stem}-{number}.db" if number > 1 else f"{stem}.db" for number in range(1, 1_000))
     free = next(one for one in names if not Path(one).exists())
     return (
-        "Give this study a database of its own, where all names are free:"
-        f" `export HUMANEVAL_DATABASE={free}`, and run this command again."
+        f"Run export HUMANEVAL_DATABASE={free} and then this command again: in a database of its own all"
+        " names are free."
     )

@@ -175,7 +175,7 @@ def test_a_sentence_that_differs_is_named_and_each_way_out_works(
             f" has “{rows()[4][6]}” by model a (and 1 more cell)"
         ) in told.err
         assert "Study 'mine' shows it, so it stays." in told.err
-        assert f"`export HUMANEVAL_DATABASE={name}.db`" in told.err
+        assert f"Run export HUMANEVAL_DATABASE={name}.db and then this command again" in told.err
     renamed = ("--map", "model a=system:model a-2")
     assert command("study", "create", "again", "--from", "table.csv", "--yes", *renamed).code == 0
     assert (count(there, StoryRow), count(there, StudyRow)) == (20, 2)

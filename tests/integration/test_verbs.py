@@ -162,12 +162,13 @@ def fill_bundled(command: Command) -> None:
         command("generate", "--generator", generator, "--stories", "10")
 
 
-def test_creating_a_study_prints_its_plan(command: Command) -> None:
+def test_creating_a_study_prints_its_plan_in_short_and_all_of_it_as_json(command: Command) -> None:
     create = ("study", "create", "s", "--generators", "control,human")
     fill_bundled(command)
     said = command(*create)
     assert said.code == 0
-    assert command("study", "plan", "s").out.strip() in said.out
+    assert command("study", "plan", "s").out.splitlines()[0] in said.out.splitlines()
+    assert "what it costs: humaneval study plan s\n" in said.out
     document, plan = command(*create, "--json").json, command("study", "plan", "s", "--json").json
     assert document["was_there"]
     assert {key: document[key] for key in plan} == plan

@@ -547,6 +547,11 @@ def test_a_system_called_human_needs_another_name_and_the_hint_says_so(
     assert "give it a name of its own: --map human=system:NAME." in error.value.hint
     assert "column human: it is no sentence of the story" in capsys.readouterr().err
     assert list(read(saved(rows), ["human=system:people"]).contents.systems) == ["model a", "people"]
+    lines = long()
+    lines += [[row[0], row[1], "Human", by_a("Ben")] for row in lines[1::2]]
+    with pytest.raises(InputError) as error:
+        refuse(read(saved(lines)).contents.problems, "line", Path("table.csv"))
+    assert "If Human is a system, give it another name in the file." in error.value.hint
 
 
 def test_one_line_is_corrected_as_it_and_several_as_them() -> None:

@@ -16,7 +16,10 @@ from humaneval.study.plan import plan_of
 def test_pay_is_what_the_form_promises_and_nothing_is_charged_yet() -> None:
     told = pay(HitSection())
     assert told.startswith("The form promises $")
-    assert "Nothing is charged before `publish --live`: the local marketplace moves no real money." in told
+    assert (
+        "Nothing is charged before you publish with --live: the local marketplace moves no real money."
+        in told
+    )
 
 
 def test_the_difference_of_a_warning_is_called_a_default_only_if_nobody_chose_it() -> None:

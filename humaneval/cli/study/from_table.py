@@ -32,7 +32,14 @@ from humaneval.study.from_table import (
 from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_roles import Kind, Layout, parse_roles
-from humaneval.study.from_table_rows import NO_POSITION, OF_A_SYSTEM, Contents, contents_of, refuse_layout
+from humaneval.study.from_table_rows import (
+    NO_POSITION,
+    NOT_THE_ORIGINAL,
+    OF_A_SYSTEM,
+    Contents,
+    contents_of,
+    refuse_layout,
+)
 from humaneval.study.from_table_settings import Asked, Settled, settle
 from humaneval.study.from_table_stored import refuse_stored
 from humaneval.text import command, counted, listed, quoted
@@ -205,6 +212,12 @@ def refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
             hint = (
                 f"If {column} is a system and not the original, give it a name of its own: --map {role}."
                 f" If not, correct {them} in the file."
+            )
+        elif all(f" {NOT_THE_ORIGINAL} " in reason for reason in reasons):
+            name = problems[0].reason.partition("the text of ")[2].partition(f" {NOT_THE_ORIGINAL} ")[0]
+            hint = (
+                f"Lines of {name} are taken for the original sentence. If {name} is a system, give it another"
+                f" name in the file. If not, correct {them}."
             )
         number = counted(len(problems), noun, plural="stories" if noun == "story" else "")
         raise InputError(f"{number} of {file} cannot be used; nothing was stored", hint)

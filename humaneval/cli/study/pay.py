@@ -11,5 +11,5 @@ def pay(hit: HitSection) -> str:
     minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
     return (
         f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour. Nothing"
-        " is charged before `publish --live`: the local marketplace moves no real money."
+        " is charged before you publish with --live: the local marketplace moves no real money."
     )
