@@ -23,6 +23,7 @@ from humaneval.store.tables import (
     METADATA,
     AssignmentRow,
     ConsentTextRow,
+    EventRow,
     HitRow,
     MetaRow,
     OutboxRow,
@@ -33,10 +34,13 @@ from humaneval.store.tables import (
 from humaneval.store.types import table
 from humaneval.text import command
 
-WORKERS, OUTBOX, HITS, CONSENTS = (table(row) for row in (WorkerRow, OutboxRow, HitRow, ConsentTextRow))
-BY_OTHER_WAYS = frozenset({OUTBOX.name, HITS.name, CONSENTS.name})
+WORKERS, OUTBOX, HITS, CONSENTS, EVENTS = (
+    table(row) for row in (WorkerRow, OutboxRow, HitRow, ConsentTextRow, EventRow)
+)
+BY_OTHER_WAYS = frozenset({OUTBOX.name, HITS.name, CONSENTS.name, EVENTS.name})
 """Tables without a foreign key to workers that have rows about one: writes to platforms name the worker in
-their subject, personal links are a person's, and the text of the consent is named by its hash."""
+their subject, personal links are a person's, the text of the consent is named by its hash, and a platform's
+events are about a submission by its id there."""
 ABOUT_NOBODY = frozenset(
     {
         "meta",
@@ -139,6 +143,8 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
     found[OUTBOX] = writes_about(session, [person.id])
     personal = and_(HITS.c.audience == "personal", HITS.c.id.in_({line["hit_id"] for line in work}))
     found[HITS] = _lines(session, HITS, personal)
+    submitted = EVENTS.c.about.in_({line["external_id"] for line in work})
+    found[EVENTS] = _lines(session, EVENTS, submitted & (EVENTS.c.endpoint == person.endpoint))
     found[CONSENTS] = _lines(session, CONSENTS, CONSENTS.c.hash.in_({line["consent_hash"] for line in work}))
     return found
 

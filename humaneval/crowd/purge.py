@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Engine, delete, select, update
+from sqlalchemy import Engine, delete, null, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import COMMENT
@@ -147,7 +147,8 @@ def _delete_unanswered(session: Session, due: _Due) -> int:
 
 
 def _delete_ids(session: Session, due: _Due) -> int:
-    """The platforms' ids of workers. A panel's id of the session goes from the id of the form, too."""
+    """The platforms' ids of workers. A panel's id of the session goes from the id of the form, too,
+    and with it what else the panel sent."""
     deleted = 0
     for some in batches(sorted(due.workers), ASKED_FOR):
         named = WorkerIdentityRow.worker_id.in_(some)
@@ -155,9 +156,9 @@ def _delete_ids(session: Session, due: _Due) -> int:
         session.execute(delete(WorkerIdentityRow).where(named))
         deleted += len(found)
     for form in due.forms:
-        if form.endpoint == "link" and form.worker_id in due.workers and "-" in form.external_id:
-            own = form.external_id.rpartition("-")[2]
-            session.execute(update(AssignmentRow).where(AssignmentRow.id == form.id).values(external_id=own))
+        if form.endpoint == "link" and form.worker_id in due.workers:
+            own = {"external_id": form.external_id.rpartition("-")[2], "parameters": null()}
+            session.execute(update(AssignmentRow).where(AssignmentRow.id == form.id).values(own))
     return deleted
 
 

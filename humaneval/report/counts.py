@@ -11,8 +11,9 @@ from humaneval.domain import CEILING, Role
 from humaneval.errors import UsageError
 from humaneval.report import verdicts
 from humaneval.report.conclusion import HIGHER, conclusion_from_counts
-from humaneval.report.figures.drawing import STYLE, pdf_pages
+from humaneval.report.figures.drawing import STYLE
 from humaneval.report.figures.forest import Plotted, score_plot
+from humaneval.report.figures.pdf import pdf_pages
 from humaneval.report.forms import FILES, json_text
 from humaneval.report.latex import latex_of
 from humaneval.report.markdown import markdown_of, markdown_text

@@ -21,10 +21,10 @@ from humaneval.planning.plan import Plan
 from humaneval.report.chapters import chapters, sections
 from humaneval.report.conclusion import HIGHER
 from humaneval.report.contents import MoneyFacts, ReportData
-from humaneval.report.figures.drawing import pdf_pages
 from humaneval.report.figures.files import drawings, figures_pdf
 from humaneval.report.figures.forest import ceiling_band
 from humaneval.report.figures.outlying_stories import story_figure
+from humaneval.report.figures.pdf import pdf_pages
 from humaneval.report.figures.ranks import ranks_figure
 from humaneval.report.latex import render_latex
 from humaneval.report.markdown import render_markdown

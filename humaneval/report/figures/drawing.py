@@ -9,11 +9,10 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
@@ -31,8 +30,6 @@ MARK = 20.0
 """Room for a line below a plot, in points."""
 DOTS = 96
 """Dots an inch of a plot in a notebook."""
-BESIDE = 4
-"""How many plots of one figure stand beside each other on a page of a PDF."""
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 
@@ -207,7 +204,7 @@ class Drawing:
 
     def figure(self) -> Figure:
         """A matplotlib figure with fixed colours, for a notebook: it shows itself as a picture there."""
-        with _matplotlib(self.key):
+        with plotting(self.key):
             from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.figure import Figure
 
@@ -224,7 +221,7 @@ class Drawing:
         `alone`: a file of its own instead, with a size and fixed colours.
         """
         out = io.StringIO()
-        with _matplotlib(self.key):
+        with plotting(self.key):
             from matplotlib.backends.backend_svg import FigureCanvasSVG
             from matplotlib.figure import Figure
 
@@ -236,43 +233,15 @@ class Drawing:
         return _element(out.getvalue(), self, alone=alone)
 
 
-def pdf_pages(pages: Sequence[Sequence[Drawing]]) -> bytes:
-    """A PDF with one page for each group of drawings; those of a group are alike and stand in rows.
-
-    Text is text in embedded TrueType fonts; nothing in the file says when it was made. Characters that DejaVu
-    Sans lacks, such as Chinese ones, are boxes here: the SVG files leave them to the fonts of the reader.
-    """
-    out = io.BytesIO()
-    with _matplotlib("pdf"):
-        from matplotlib.backends.backend_pdf import FigureCanvasPdf, PdfPages
-        from matplotlib.figure import Figure
-
-        with PdfPages(out, metadata=dict.fromkeys(("CreationDate", "Creator", "Producer"))) as file:
-            for drawings in pages:
-                columns = min(BESIDE, len(drawings))
-                lines = ceil(len(drawings) / columns)
-                width, height = columns * drawings[0].width, lines * drawings[0].full_height
-                figure = Figure(figsize=(width / 72, height / 72))
-                FigureCanvasPdf(figure)
-                grid = figure.add_gridspec(
-                    lines, columns, left=0, right=1, top=1, bottom=0, wspace=0, hspace=0
-                )
-                for place, drawing in enumerate(drawings):
-                    part = figure.add_subfigure(grid[divmod(place, columns)])
-                    drawing.draw_on(part, themed=False)
-                file.savefig(figure)
-    return out.getvalue()
-
-
 def _png(figure: Figure, salt: str) -> bytes:
     out = io.BytesIO()
-    with _matplotlib(salt):
+    with plotting(salt):
         figure.savefig(out, format="png", dpi=DOTS, metadata={"Software": None})
     return out.getvalue()
 
 
 @contextmanager
-def _matplotlib(salt: str) -> Iterator[None]:
+def plotting(salt: str) -> Iterator[None]:
     """Matplotlib as it comes, whatever its user has set, and our settings."""
     from matplotlib import rc_context, rcdefaults
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from humaneval.report.chapters import chapters
 from humaneval.report.contents import ReportData
-from humaneval.report.figures.drawing import Drawing, pdf_pages
+from humaneval.report.figures.drawing import Drawing
 from humaneval.report.figures.forest import score_plot
+from humaneval.report.figures.pdf import pdf_pages
 from humaneval.report.sections import Figure
 
 
