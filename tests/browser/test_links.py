@@ -266,7 +266,7 @@ def test_who_does_not_agree_or_comes_too_late_goes_back_to_the_panel(
     page = visit(viewport=NARROW)
     page.goto(panel(address, "P1", "S1"))
     assert axe(page) == []
-    page.get_by_role("button", name="I do not take part").click()
+    page.get_by_role("button", name="I do not want to take part").click()
     expect(page.get_by_role("heading", name="You are not taking part")).to_be_visible()
     expect(page.get_by_text("N0-C0DE")).to_be_visible()
     assert axe(page) == []

@@ -27,6 +27,7 @@ NOT_COMMANDS = {
     "humaneval/store/migrate.py": "the package by its name",
     "humaneval/running/demo.py": "the mark that the demo leaves in its folder",
     "humaneval/cli/study/plan_text.py": "options to add",
+    "humaneval/interface/advice.py": "what errors say, to be said anew for Python",
     "humaneval/cli/study/audit.py": "the verb that an audit asks about",
 }
 NAMED = re.compile(rf"humaneval (?=[a-z])|`(?:{'|'.join(sorted(VERBS))})[ `]")
