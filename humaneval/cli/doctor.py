@@ -6,18 +6,24 @@ import sys
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import click
 
 from humaneval.cli.run import App, emit, json_option, say, to_option, with_app
+from humaneval.crowd.addresses import up
 from humaneval.crowd.doctor import Finding, look, said_by
 from humaneval.errors import HumanEvalError
+from humaneval.market.protocol.addresses import is_loopback
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
+from humaneval.running.servers import Listening, find
+from humaneval.settings import Settings
 from humaneval.store.engine import open_engine
 from humaneval.store.heartbeat import beat
 from humaneval.store.migrate import known_revision
+from humaneval.study.stored import put_up
 from humaneval.text import command
 
 
@@ -50,13 +56,14 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
         say(
             f"{missing} of these would make publishing fail. Nothing was published."
             if missing
-            else (
-                f"No problem was found. Nothing was published. Next: "
-                f"{command('publish', study, '--to', endpoint)}"
-            )
+            else (f"No problem was found. Nothing was published. Next: {_next(app, study, endpoint)}")
         )
     if missing:
         raise SystemExit(1)
+
+
+def _next(app: App, study: str, endpoint: str) -> str:
+    return put_up(app.study(study)) if endpoint == "local" else command("publish", study, "--to", endpoint)
 
 
 def _python() -> Finding:
@@ -97,10 +104,26 @@ def _servers(app: App) -> list[Finding]:
 
 def _study(app: App, study: str, endpoint: str) -> list[Finding]:
     at = app.study_at(endpoint, study)
+    found = list(look(at, app.settings.public_url))
+    way = put_up(at.study)
+    if endpoint == "local" and way == command("up", study) and not up(at.study, endpoint):
+        found = [_brought_up(each, app.settings, way) for each in found]
     return [
-        *look(at, app.settings.public_url),
+        *found,
         *rehearse(at.study, as_new_marketplace=endpoint == "local"),
     ]
+
+
+def _brought_up(finding: Finding, settings: Settings, way: str) -> Finding:
+    """A server that is not there yet is no trouble if the command that puts the study up starts it."""
+    forms, market = urlsplit(settings.public_url), urlsplit(settings.market_url)
+    parts = {"Form server": forms, "Keys": market}.get(finding.what)
+    if finding.ok or parts is None or not is_loopback(parts.hostname or ""):
+        return finding
+    if find(parts.hostname or "", parts.port or 80, "") is not Listening.NOTHING:
+        return finding
+    what = "Marketplace" if finding.what == "Keys" else finding.what
+    return Finding(what, True, True, f"`{way}` starts it")
 
 
 def _answers(what: str, url: str, command: str) -> Finding:

@@ -14,7 +14,7 @@ from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.crowd.waiting import ask
 from humaneval.errors import PartialError
 from humaneval.store.types import now
-from humaneval.study.stored import is_simulated, who_answered
+from humaneval.study.stored import is_simulated, put_up, who_answered
 from humaneval.text import command
 
 
@@ -63,7 +63,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     if simulated:
         say(simulated_line(who_answered(opened)))
     if not lines:
-        say(str(unpublished(study)))
+        say(str(unpublished(study, put_up(opened))))
     for line in lines:
         _say_progress(line, study)
         if line.endpoint in books:

@@ -31,6 +31,8 @@ class Endpoint:
     nothing to return."""
     closed_since: str = ""
     """The day on which the service closed, in words; empty if it is in service."""
+    starts: str = ""
+    """The command that starts it on this machine again, if `up` did before."""
 
     @property
     def add_funds(self) -> str:

@@ -212,7 +212,9 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
         if not path.exists():
             return StoreError(
                 f"there is no database {path}",
-                f"Name yours with --database, or import stories: `{command('stories', 'import', 'FILE')}`, or"
+                "Name yours with --database, or make one from a table of stories and infills:"
+                f" `{command('study', 'create', 'NAME', '--from', 'FILE')}`, or from stories alone:"
+                f" `{command('stories', 'import', 'FILE')}`, or"
                 f" `{command('stories', 'import', '--bundled')}`.",
             )
         if read_only or "unable to open" in reason or "disk I/O" in reason:

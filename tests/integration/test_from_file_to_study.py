@@ -102,6 +102,7 @@ def test_X21_the_hint_about_splits_works_when_it_is_followed(
 def test_X21_an_empty_database_says_what_to_import_and_that_works(command: Command) -> None:
     said = command("generate", "--generator", "human")
     assert "`humaneval stories import FILE`, or `humaneval stories import --bundled`." in said.err
+    assert "`humaneval study create NAME --from FILE`" in said.err
     command("stories", "import", "--bundled")
     assert command("generate", "--generator", "human").code == 0
 
