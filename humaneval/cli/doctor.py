@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import click
 
 from humaneval.cli.run import App, emit, json_option, say, to_option, with_app
+from humaneval.crowd.addresses import up
 from humaneval.crowd.doctor import Finding, look, said_by
 from humaneval.errors import HumanEvalError
+from humaneval.market.protocol.addresses import is_loopback
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
+from humaneval.running.servers import Listening, find
+from humaneval.settings import Settings
 from humaneval.store.engine import open_engine
 from humaneval.store.heartbeat import beat
 from humaneval.store.migrate import known_revision
+from humaneval.study.stored import put_up
 from humaneval.text import Steps, command
 
 
@@ -51,20 +57,24 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
         if study is not None:
             found = f"{missing} of these would make publishing fail." if missing else "No problem was found."
             say(f"{found} Nothing was published.")
-        for step in _steps(findings, study, endpoint).lines:
+        for step in _steps(app, findings, study, endpoint).lines:
             say(step)
     if missing:
         raise SystemExit(1)
 
 
-def _steps(findings: Sequence[Finding], study: str | None, endpoint: str) -> Steps:
+def _steps(app: App, findings: Sequence[Finding], study: str | None, endpoint: str) -> Steps:
     """What corrects what is needed; then what comes after it, and what else could be corrected."""
     bad = [finding for finding in findings if finding.needed and not finding.ok]
     again = command("doctor") if study is None else command("doctor", study, "--to", endpoint)
     first = [step for finding in bad for step in finding.steps] or [again] * bool(bad)
-    after = [command("publish", study, "--to", endpoint)] if study is not None and not bad else []
+    after = [_next(app, study, endpoint)] if study is not None and not bad else []
     rest = [step for finding in findings if not finding.needed for step in finding.steps]
     return Steps.of([*first, *after, *rest] or [command("study", "create", "--help")])
+
+
+def _next(app: App, study: str, endpoint: str) -> str:
+    return put_up(app.study(study)) if endpoint == "local" else command("publish", study, "--to", endpoint)
 
 
 def _python() -> Finding:
@@ -105,10 +115,26 @@ def _servers(app: App) -> list[Finding]:
 
 def _study(app: App, study: str, endpoint: str) -> list[Finding]:
     at = app.study_at(endpoint, study)
+    found = list(look(at, app.settings.public_url))
+    way = put_up(at.study)
+    if endpoint == "local" and way == command("up", study) and not up(at.study, endpoint):
+        found = [_brought_up(each, app.settings, way) for each in found]
     return [
-        *look(at, app.settings.public_url),
+        *found,
         *rehearse(at.study, as_new_marketplace=endpoint == "local"),
     ]
+
+
+def _brought_up(finding: Finding, settings: Settings, way: str) -> Finding:
+    """A server that is not there yet is no trouble if the command that puts the study up starts it."""
+    forms, market = urlsplit(settings.public_url), urlsplit(settings.market_url)
+    parts = {"Form server": forms, "Keys": market}.get(finding.what)
+    if finding.ok or parts is None or not is_loopback(parts.hostname or ""):
+        return finding
+    if find(parts.hostname or "", parts.port or 80, "") is not Listening.NOTHING:
+        return finding
+    what = "Marketplace" if finding.what == "Keys" else finding.what
+    return Finding(what, True, True, f"`{way}` starts it")
 
 
 def _answers(what: str, url: str, start: str) -> Finding:

@@ -131,7 +131,9 @@ def publish(
             " these static HITs: run it often while they are up."
         )
     elif endpoint == "local":
-        say(f"The forms must be served at {app.settings.public_url}: {command('serve')}")
+        served = "The forms are served while `humaneval up` runs for any study of this database."
+        by_hand = f"The forms must be served at {app.settings.public_url}: {command('serve')}"
+        say(served if app.started_by(study) else by_hand)
 
 
 def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) -> PublishPlan:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from humaneval.errors import SettingsError, UsageError
-from humaneval.settings import Loaded, Settings, load_settings
-from humaneval.text import printable
+from humaneval.settings import KEPT, Loaded, Settings, load_settings
+from humaneval.text import command, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +95,7 @@ class App:
     def using(self, settings: Settings) -> App:
         """The same database, with other addresses."""
         other = App(self._flags)
-        other.loaded, other.engine = Loaded(settings, ()), self.engine
+        other.loaded, other.engine = Loaded(settings, self.loaded.origins), self.engine
         return other
 
     def study(self, name: str) -> Study:
@@ -123,6 +123,10 @@ class App:
             )
         return found[0] if found else "local"
 
+    def started_by(self, study: str) -> str:
+        """The command that serves a study again, if `up` has served this database; else nothing."""
+        return command("up", study) if self.loaded.origin("market_url") == KEPT else ""
+
     def at(self, endpoint: str, study: Study) -> StudyAtPlatform:
         """An opened study at the platform behind `--to ENDPOINT`."""
         from humaneval.crowd import endpoints
@@ -133,6 +137,8 @@ class App:
         from humaneval.crowd.study_at import StudyAtPlatform
 
         settings, where = self.settings, endpoints.endpoint(endpoint, self.settings)
+        if endpoint == "local":
+            where = replace(where, starts=self.started_by(study.name))
         if endpoint == "link":
             pay, secret = study.settings.link.pay, settings.panel_secret
             return StudyAtPlatform(study, Link(where, study.engine, pay=pay, panel_secret=secret))

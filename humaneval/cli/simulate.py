@@ -12,14 +12,15 @@ from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.crowd.addresses import is_static, preview_urls
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.progress import progress
 from humaneval.simulated import Crowd, Skills, follow_links, work_through
 from humaneval.simulated.annotator import Key
+from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
-from humaneval.study.stored import Study, mark_simulated, study_key
+from humaneval.study.stored import Study, mark_simulated, put_up, study_key
 from humaneval.text import command, listed
 
 
@@ -87,7 +88,10 @@ def simulate(
     key = _key(opened, key_file)
     urls = preview_urls(opened, endpoint(where, app.settings))
     if not urls:
-        raise UsageError(f"study {study!r} is not up at {where}", command("publish", study, "--to", where))
+        raise UsageError(
+            f"study {study!r} is not up at {where}",
+            put_up(opened) if where == "local" else command("publish", study, "--to", where),
+        )
     if is_static(opened, where):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
@@ -96,7 +100,12 @@ def simulate(
     generators = opened.settings.design.generators
     crowd = Crowd(annotators or _rows(opened), parse_skills(skills, generators), careless, seed)
     mark_simulated(opened)
-    worked = _answer(opened, where, urls, crowd, key)
+    try:
+        worked = _answer(opened, where, urls, crowd, key)
+    except PlatformError as error:
+        if UNREACHED in error.message and (again := app.started_by(study)):
+            error.hint = f"It is there while `{again}` runs."
+        raise
     if as_json:
         emit(
             {

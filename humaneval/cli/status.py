@@ -14,7 +14,7 @@ from humaneval.crowd.status import study_status
 from humaneval.crowd.waiting import ask
 from humaneval.errors import PartialError
 from humaneval.store.types import now
-from humaneval.study.stored import is_simulated, who_answered
+from humaneval.study.stored import is_simulated, put_up, who_answered
 from humaneval.text import command
 
 
@@ -47,7 +47,9 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     lines, simulated = study_status(opened, there=there), is_simulated(opened)
     books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}
     said = {line.endpoint: list(progress_lines(line, study, now())) for line in lines}
-    told = [each for of_endpoint in said.values() for each in of_endpoint] or [unpublished(study)]
+    told = [each for of_endpoint in said.values() for each in of_endpoint] or [
+        unpublished(study, put_up(opened))
+    ]
     steps = next_steps(study, lines, told)
     if as_json:
         emit(

@@ -32,9 +32,10 @@ class Line(NamedTuple):
         return f"{self.before.rstrip(' :.`')}." if self.command and self.waits else str(self)
 
 
-def unpublished(study: str) -> Line:
-    """That a study is nowhere, and how to publish it."""
-    return Line(f"{study} is not published: ", command("publish", study, "--to", "local"), waits=True)
+def unpublished(study: str, put_up: str = "") -> Line:
+    """That a study is nowhere, and the command that puts it up."""
+    put_up = put_up or command("publish", study, "--to", "local")
+    return Line(f"{study} is not published: ", put_up, waits=True)
 
 
 def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:

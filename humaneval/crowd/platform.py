@@ -40,6 +40,8 @@ class Endpoint:
     """Whether an offer ends by itself when its time is over."""
     plain_bonuses: bool = False
     """Bonuses carry no reason and no token: the call that pays, made twice, pays twice."""
+    starts: str = ""
+    """The command that starts it on this machine again, if `up` did before."""
 
     @property
     def add_funds(self) -> str:

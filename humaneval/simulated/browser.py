@@ -22,6 +22,8 @@ from humaneval.domain import PROGRAM
 from humaneval.errors import PlatformError
 from humaneval.text import command
 
+UNREACHED = "cannot be reached"
+"""In the message of an error if nothing answers."""
 TIMEOUT_SECONDS = 60
 PATIENCE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds before each reload by a patient person."""
@@ -135,7 +137,7 @@ class Browser:
                 return page
         except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
             raise PlatformError(
-                f"{request.full_url.partition('?')[0]} cannot be reached: {error}",
+                f"{request.full_url.partition('?')[0]} {UNREACHED}: {error}",
                 f"Check that `{command('serve')}` and the marketplace are running.",
             ) from None
 

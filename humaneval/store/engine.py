@@ -212,7 +212,9 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
         if not path.exists():
             return StoreError(
                 f"there is no database {path}",
-                f"Name yours with --database, or import stories: `{command('stories', 'import', 'FILE')}`.\n"
+                "Name yours with --database, or make one from a table of stories and infills:"
+                f" `{command('study', 'create', 'NAME', '--from', 'FILE')}`.\n"
+                f"Also, to import stories alone: `{command('stories', 'import', 'FILE')}`.\n"
                 f"Also, to try it with ours: `{command('stories', 'import', '--bundled')}`.",
             )
         if read_only or "unable to open" in reason or "disk I/O" in reason:

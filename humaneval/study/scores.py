@@ -21,7 +21,7 @@ from humaneval.store.published import published_columns
 from humaneval.store.queries import TEST_ENDPOINTS, rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
-from humaneval.study.stored import Study
+from humaneval.study.stored import Study, put_up_command
 from humaneval.text import command
 
 
@@ -135,11 +135,7 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
     fetch = " and ".join(f"`{command('collect', study.name, '--to', endpoint)}`" for endpoint in endpoints)
     return InputError(
         f"study {study.name!r} has no responses yet",
-        (
-            f"{fetch} fetches submitted work."
-            if fetch
-            else f"Next: `{command('publish', study.name, '--to', 'local')}`."
-        ),
+        (f"{fetch} fetches submitted work." if fetch else f"Next: `{put_up_command(session, study)}`."),
     )
 
 

@@ -14,12 +14,24 @@ from sqlalchemy import Connection, Engine, Select, bindparam, select
 from sqlalchemy.orm import Session, selectinload
 
 from humaneval.errors import UsageError
+from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import answerers
-from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyAdditionRow, StudyRow
+from humaneval.store.tables import (
+    GeneratorRow,
+    HitRow,
+    MetaRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    StudyAdditionRow,
+    StudyRow,
+)
 from humaneval.study.file import StudyFile
 from humaneval.text import Answerers, command
 
+FROM_TABLE = "table"
+"""The kind of a generator whose infills come from a table, in its provenance."""
 MOST_PARSED = 64
 """How many parsed study files are kept."""
 
@@ -144,3 +156,25 @@ def study_key(study: Study) -> dict[str, list[dict[str, object]]]:
             ]
             for row in rows
         }
+
+
+def put_up_command(session: Session, study: StudyRow) -> str:
+    """The command that puts a study up on this machine: `up`, unless this database is published by hand."""
+    by_hand = (
+        session.get(MetaRow, ADDRESSES) is None
+        and session.scalar(select(HitRow.id).limit(1)) is not None
+        and session.scalar(
+            select(GeneratorRow.id)
+            .join(PassageRow, PassageRow.generator_id == GeneratorRow.id)
+            .where(PassageRow.study_id == study.id, GeneratorRow.kind == FROM_TABLE)
+            .limit(1)
+        )
+        is None
+    )
+    return command("publish", study.name, "--to", "local") if by_hand else command("up", study.name)
+
+
+def put_up(study: Study) -> str:
+    """The same for an opened study."""
+    with reading(study.engine) as session:
+        return put_up_command(session, session.get_one(StudyRow, study.id))

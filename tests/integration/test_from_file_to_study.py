@@ -101,7 +101,7 @@ def test_X21_the_hint_about_splits_works_when_it_is_followed(
 
 def test_X21_an_empty_database_says_what_to_import_and_that_works(command: Command) -> None:
     said = command("generate", "--generator", "human")
-    assert "or import stories: `humaneval stories import FILE`.\n  Also, to try it with ours:" in said.err
+    assert "`humaneval study create NAME --from FILE`.\n  Also, to import stories alone:" in said.err
     assert said.err.endswith("`humaneval stories import --bundled`.\n")
     command("stories", "import", "--bundled")
     assert command("generate", "--generator", "human").code == 0

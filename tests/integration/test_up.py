@@ -307,3 +307,46 @@ def test_addresses_are_kept_in_either_database_and_missing_ones_are_none(
     assert not (tmp_path / "none.db").exists()
     (tmp_path / "text.db").write_text("no database", encoding="utf-8")
     assert kept_addresses(f"sqlite:///{tmp_path}/text.db") == {}
+
+
+def test_until_something_is_published_by_hand_up_is_the_next_command(
+    study: str, command: Command, sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    for words in (("score", study), ("report", study), ("simulate", study)):
+        refused = command(*words)
+        assert "humaneval up study" in refused.err
+        assert "publish" not in refused.err
+    assert "Next: humaneval up study" in command("status", study).out
+    publish_rest(open_study_at(sqlite_engine, study, platform), "http://localhost:8730", Ending())
+    study_factory(sqlite_engine, name="other", design={"annotators": 12})
+    assert "humaneval publish other --to local" in command("score", "other").err
+    keep_addresses(sqlite_engine, {"market_url": f"http://127.0.0.1:{free_port()}"})
+    assert "humaneval up other" in command("score", "other").err
+
+
+def test_commands_that_miss_the_servers_of_up_name_it(
+    study: str, command: Command, sqlite_engine: Engine, platform: MTurk
+) -> None:
+    publish_rest(open_study_at(sqlite_engine, study, platform), "http://localhost:8730", Ending())
+    keep_addresses(sqlite_engine, {"market_url": f"http://127.0.0.1:{free_port()}"})
+    for words in (("collect", study), ("simulate", study, "--annotators", "1")):
+        refused = command(*words)
+        assert refused.code != 0
+        assert "while `humaneval up study`" in refused.err
+        assert "serve`" not in refused.err
+
+
+def test_doctor_takes_the_servers_that_up_will_start_for_granted(
+    study: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", f"http://localhost:{free_port()}")
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", f"http://127.0.0.1:{free_port()}")
+    said = command("doctor", study)
+    assert said.code == 0
+    assert "MISSING" not in said.out
+    assert "Form server: `humaneval up study` starts it" in said.out
+    assert "Marketplace: `humaneval up study` starts it" in said.out
+    assert "Next: humaneval up study" in said.out
+    with other_program() as taken:
+        monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", f"http://localhost:{taken}")
+        assert "MISSING Form server" in command("doctor", study).out

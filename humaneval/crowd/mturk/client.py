@@ -91,7 +91,9 @@ class TurkClient:
                 raise self._closed("nothing answers there") from error
             raise PlatformError(
                 f"{where} could not {what}: {quoted(error, 500)}",
-                f"Is `{command('market', 'serve')}` running?",
+                f"It runs while `{self._endpoint.starts}` does."
+                if self._endpoint.starts
+                else f"Is `{command('market', 'serve')}` running?",
                 type(error).__name__,
                 nothing_done=True,
             ) from error

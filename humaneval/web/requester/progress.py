@@ -32,7 +32,7 @@ from humaneval.store.tables import (
     RowRow,
     StudyRow,
 )
-from humaneval.study.stored import Study, study_of
+from humaneval.study.stored import Study, put_up, study_of
 from humaneval.text import Answerers, command
 from humaneval.web.requester.heard import Heard
 
@@ -192,7 +192,7 @@ def waiting(study: Study, endpoints: Sequence[EndpointStatus], moment: datetime)
         lines += waiting_lines(study.name, one.endpoint, work)
         lines += [line for line in said if line.waits and line.command != review]
         strays += stray_lines(study.name, one.endpoint, work)
-    return Waits(lines if endpoints else [unpublished(study.name)], strays)
+    return Waits(lines if endpoints else [unpublished(study.name, put_up(study))], strays)
 
 
 class Said(NamedTuple):
