@@ -179,6 +179,8 @@ class Walk:
         if words[-1] == "serve":
             self.start(line)
             return False
+        if words[3] == "up":  # it serves until it is stopped; what it does first is done without it
+            return self.follow(self.line(f"publish {shlex.quote(words[4])} --to local"), depth)
         said = self.succeed(line, depth)
         return not (LOOKS & set(words) and "--approve" not in words) and WAITS not in said.out
 
