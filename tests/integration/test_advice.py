@@ -51,9 +51,7 @@ NOT_WALKED = {
     ),
     "humaneval/cli/up.py: report x --out report.html": UP,
     "humaneval/cli/up.py: review x --approve": UP,
-    "humaneval/cli/up.py: up x": UP,
     "humaneval/cli/infill.py: infill Anna left. ____ She slept.": "a terminal that waits for a text",
-    "humaneval/cli/study/create.py: up x": "a study from a table: tests/docs/test_tutorial.py",
     "humaneval/crowd/advice.py: approve x ID --to local": "strays: tests/integration/crowd/test_strays.py",
     "humaneval/crowd/advice.py: publish x --to link --places NUMBER": "answers that come late, by link",
     "humaneval/infills/free_text.py: train ilm --bundled --from-scratch --preset small --out ilm": (
@@ -91,6 +89,34 @@ NOT_WALKED = {
     "humaneval/study/usable_infills.py: generate --generator KIND --as NAME": "walked with a name filled in",
     "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT": (
         "a person writes the words: tests/unit/test_page_words.py"
+    ),
+    "humaneval/cli/approve.py: reject x x --to local --reason TEXT": (
+        "a reason made at Prolific: tests/integration/prolific"
+    ),
+    "humaneval/cli/collect.py: collect x --to local --again": (
+        "a lost reply of a panel: tests/integration/link/test_panel_postbacks.py"
+    ),
+    "humaneval/cli/publish_files.py: collect x --to csv --from RESULTS.csv": (
+        "results of another site: tests/integration/crowd/test_batch_files.py"
+    ),
+    "humaneval/cli/worker/kept.py: worker show WORKER": ("tests/integration/link/test_what_is_kept.py"),
+    "humaneval/crowd/mturk_csv.py: collect STUDY --to csv --from results.csv": (
+        "results of another site: tests/integration/crowd/test_batch_files.py"
+    ),
+    "humaneval/crowd/open_money.py: approve x x": ("open money: tests/integration/test_open_money.py"),
+    "humaneval/crowd/open_money.py: collect x": ("open money: tests/integration/test_open_money.py"),
+    "humaneval/crowd/open_money.py: compensate x x --amount SUM --reason REASON": (
+        "open money: tests/integration/test_open_money.py"
+    ),
+    "humaneval/crowd/open_money.py: reject x x --to local --reason REASON": (
+        "open money: tests/integration/test_open_money.py"
+    ),
+    "humaneval/crowd/prolific/evidence.py: ask-return x x --reason REASON": (
+        "at Prolific: tests/integration/prolific"
+    ),
+    "humaneval/report/datasheet_arr.py: study preview x": ("a text for a checklist"),
+    "humaneval/simulated/prolific.py: prolific serve": (
+        "a stand-in that is not there: tests/integration/prolific"
     ),
 }
 """Advice that this walk does not meet, as `file: words`, and why. A new one wants a state, or a line here.
