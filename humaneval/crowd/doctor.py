@@ -93,7 +93,8 @@ def _tried(what: str, check: Callable[[], str]) -> Finding:
 def _address(endpoint: Endpoint, public_url: str) -> Finding:
     """Whether workers' browsers can be sent to our address at all."""
     parts = urlsplit(public_url)
-    if endpoint.name in ("local", LINK) or is_loopback(endpoint.api_url):
+    stand_in = endpoint.name == "prolific" and is_loopback(endpoint.api_url)
+    if endpoint.name in ("local", LINK) or stand_in:
         return Finding("Address", True, True, f"{public_url}, for workers who can reach it")
     if parts.scheme != "https":
         return Finding(

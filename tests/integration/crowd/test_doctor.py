@@ -74,7 +74,7 @@ def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
     for what in ("Address", "Form server", "Frames", "Keys", "Clock", "Balance", "Qualifications"):
         assert told[what][0], told[what]
     said = verb("doctor", "study").out
-    assert "No problem was found. Nothing was published.\nNext: humaneval publish study --to local" in said
+    assert "No problem was found. Nothing was published.\nNext: humaneval up study" in said
     assert contents(study) == before
     assert listed() == []
     assert set(troubles.seen) == {"GetAccountBalance", "ListHITs"}
