@@ -22,10 +22,11 @@ PATH = "/prolific/events"
 @json_option
 @with_app
 def listen(app: App, study: str, new_secret: bool, as_json: bool) -> None:
-    """Let Prolific tell the form server when people of STUDY return a place or run out of time.
+    """Let Prolific tell the form server about places of STUDY that are free again.
 
-    Their rows are then free at once, and not at the next `collect`. It serves every study of the project's
-    workspace, and running it again changes nothing. Prolific must reach the form server by https.
+    A place is free if somebody returned it or ran out of time. Its row can then be given to another at once,
+    and not after the next `collect`. It serves every study of the project's workspace, and running it again
+    changes nothing. Prolific must reach the form server by https.
     """
     platform = app.study_at("prolific", study).platform
     assert isinstance(platform, Prolific)

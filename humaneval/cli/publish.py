@@ -131,9 +131,13 @@ def publish(
             " these static HITs: run it often while they are up."
         )
     elif endpoint == "local":
-        served = "The forms are served while `humaneval up` runs for any study of this database."
-        by_hand = f"The forms must be served at {app.settings.public_url}: {command('serve')}"
-        say(served if app.started_by(study) else by_hand)
+        starts = app.started_by(study)
+        where = app.settings.public_url
+        say(
+            f"The forms are served at {where} while this runs for any study of the database: {starts}"
+            if starts
+            else f"The forms must be served at {where}: {command('serve')}"
+        )
 
 
 def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) -> PublishPlan:
