@@ -95,7 +95,7 @@ def test_by_mouse_several_generators_write_side_by_side(
     page.get_by_role("checkbox", name="lm fills a sentence", exact=True).check()
     page.get_by_role("checkbox", name="control").check()
     page.get_by_role("spinbutton", name="Candidates").fill("2")
-    fill(page, 6)
+    fill(page, 5)
     expect(page.get_by_role("heading", level=3)).to_have_text(["ilm", "lm", "control"])
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert axe(page) == []

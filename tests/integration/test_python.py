@@ -148,7 +148,7 @@ def test_a_database_of_another_revision_is_refused_with_the_command_that_helps(
 def test_a_study_without_responses_says_what_fetches_them(study: str, sqlite_database: str) -> None:
     with he.open(sqlite_database) as db, pytest.raises(he.InputError, match="no responses yet") as raised:
         db.study(study).scores()
-    assert "publish" in raised.value.hint
+    assert "up study" in raised.value.hint
 
 
 def test_no_report_shows_a_workers_id(frame: pd.DataFrame, tmp_path: Path) -> None:
