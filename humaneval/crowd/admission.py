@@ -91,7 +91,7 @@ class Claims:
 
     @property
     def left_row(self) -> int | None:
-        """The row that the worker had last in the study and did not answer: who comes back gets it again."""
+        """The row that the worker had last in the study and did not answer, and gets again on coming back."""
         left = [each.row_id for each in self._here if each.state in ("opened", "superseded")]
         return left[-1] if left else None
 

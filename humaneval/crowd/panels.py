@@ -82,7 +82,7 @@ def require_secret(study: StudyFile, secret: str) -> None:
 
 
 def handed_back(study: StudyFile, ended: Ended, person: Person, secret: str = "") -> HandBack:
-    """What this person takes back. Who is sent away never gets what people get who are done."""
+    """What this person takes back. A person who is sent away never gets what those get who are done."""
     link = study.link
     own = "" if ended is Ended.COMPLETE else str(getattr(link, ended.value))
     if not own and ended.value in SENT_AWAY:

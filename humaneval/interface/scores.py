@@ -138,7 +138,7 @@ class Scores:
     def computed(self) -> Self:
         """The same, after its table was computed: an error shows at once, and not when the table is shown.
         A database may be closed afterwards."""
-        self.table, self.facts  # noqa: B018
+        self.table, self.facts  # noqa: B018  computes what is derived
         return self
 
     @property

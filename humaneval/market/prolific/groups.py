@@ -39,7 +39,7 @@ def ids_in(given: object) -> list[str]:
 
 
 def join(work: Work, group_id: str, participant_ids: Iterable[str]) -> None:
-    """Add participants. Who is a member already stays one, and a group that is gone takes nobody."""
+    """Add participants. A member stays one, and a group that is gone takes nobody."""
     if work.session.get(Group, group_id) is None:
         return
     known = {each.participant_id for each in members(work, group_id)}

@@ -1,4 +1,4 @@
-"""The participant's pages: who comes in by a name sees studies, takes one, goes to it, and comes back."""
+"""The participant's pages: a person comes in by a name, takes a study, goes to it, and comes back."""
 
 from __future__ import annotations
 
