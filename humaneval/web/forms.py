@@ -33,6 +33,7 @@ from humaneval.store.together import Writer
 from humaneval.store.types import now
 from humaneval.text import refused_characters
 from humaneval.web.prolific_check import Checker
+from humaneval.web.security import allow_fetches
 from humaneval.web.unanswered import Unanswered
 
 
@@ -112,7 +113,8 @@ def by_program() -> bool:
 
 
 def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
-    """A form to fill in."""
+    """A form to fill in. Before its script sends it, it asks whether anybody is here."""
+    allow_fetches()
     return Response(render_form(form, delivery), status=status, mimetype="text/html")
 
 

@@ -173,14 +173,33 @@ def test_a_network_that_fails_costs_no_answer(page: Page, study: PublishedStudy)
     page.route(
         "**/form/*", lambda route: route.abort() if route.request.method == "POST" else route.continue_()
     )
-    send(page)
-    page.wait_for_url("chrome-error://**")
+    with page.expect_event("requestfailed"):
+        send(page)
     page.unroute("**/form/*")
     page.goto(address)
     assert chosen(page) == [4, 3, 2, 1]
     send(page)
     _thanked(page)
     assert [line["choice"] for line in study.responses()] == [4, 3, 2, 1]
+
+
+def test_without_a_server_the_form_stays_says_so_and_can_be_sent_again(
+    page: Page, study: PublishedStudy
+) -> None:
+    sign_in(page, study)
+    form = page.frame_locator("iframe")
+    fill_in(form, [1, 2, 3, 4])
+    form.get_by_label("Anything you want to tell us?").fill("A pleasure.")
+    page.context.set_offline(True)
+    send(form)
+    expect(form.get_by_role("status")).to_contain_text("Your answers could not be sent")
+    expect(form.get_by_role("button", name="Send my answers")).to_be_enabled()
+    assert chosen(form) == [1, 2, 3, 4]
+    assert study.stored() == (1, 0)
+    page.context.set_offline(False)
+    send(form)
+    page.get_by_text("Your work was submitted").wait_for()
+    assert [line["choice"] for line in study.responses()] == [1, 2, 3, 4]
 
 
 def test_where_no_answer_comes_the_button_waits_and_comes_back(page: Page, study: PublishedStudy) -> None:
