@@ -25,6 +25,10 @@ SENTENCES = 5
 PROGRAM = "humaneval-simulated"
 """How the browser of a simulated annotator names itself, so that its answers are not taken for a person's."""
 
+FROM_TABLE = "table"
+"""The kind of a generator whose sentences come from tables. They are compared one by one before they are
+stored, so that another file, column or order of the same sentences is no other configuration."""
+
 GUESS = 1 / SENTENCES
 """How often an annotator who marks any sentence finds the machine's."""
 

@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from humaneval.domain import (
+    FROM_TABLE,
     Blank,
     ChecksStories,
     Generator,
@@ -42,10 +43,6 @@ COMMIT_EVERY = 50
 """The fewest infills between two commits."""
 QUICK, MOST_TOGETHER = 0.2, 2_000
 """If more than those come within so many seconds, they are committed together, up to so many."""
-
-COMPARED = "table"
-"""The kind of a generator whose sentences come from tables. They are compared one by one before they are
-stored, so that another file, column or order of the same sentences is no other configuration."""
 
 REGISTERING = 0x68756D65
 """Number of the PostgreSQL advisory lock under which a run registers its generator."""
@@ -290,7 +287,7 @@ def _register(session: Session, name: str, provenance: Provenance) -> tuple[int,
         generator = GeneratorRow(name=name, kind=provenance.kind, configuration_hash=wanted)
         session.add(generator)
         session.flush()
-    elif generator.configuration_hash != wanted and not provenance.kind == generator.kind == COMPARED:
+    elif generator.configuration_hash != wanted and not provenance.kind == generator.kind == FROM_TABLE:
         raise UsageError(
             f"generator {name!r} already has infills made with another checkpoint, seed or settings",
             "Give this configuration its own name with --as NAME.",

@@ -18,8 +18,16 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance, shown_statuses
-from humaneval.infills.generate import COMPARED, judge, run
+from humaneval.domain import (
+    FROM_TABLE,
+    Blank,
+    Generator,
+    GeneratorRequest,
+    Infill,
+    Provenance,
+    shown_statuses,
+)
+from humaneval.infills.generate import judge, run
 from humaneval.kinds import build
 from humaneval.resources import words_in
 from humaneval.store.stories import add_stories
@@ -48,7 +56,9 @@ class TableSystem:
         )
         column = next(iter(self.entries.values())).column
         sha256 = hashlib.sha256(json.dumps(told).encode()).hexdigest()
-        return Provenance(kind=COMPARED, checkpoint=self.file, settings={"sha256": sha256, "column": column})
+        return Provenance(
+            kind=FROM_TABLE, checkpoint=self.file, settings={"sha256": sha256, "column": column}
+        )
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:

@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.domain import Blank, Generator, Infill, shown_statuses
+from humaneval.domain import FROM_TABLE, Blank, Generator, Infill, shown_statuses
 from humaneval.errors import UsageError
-from humaneval.infills.generate import COMPARED, judge, taken_names
+from humaneval.infills.generate import judge, taken_names
 from humaneval.store.engine import reading
 from humaneval.store.stories import of_split
 from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow, StoryRow, StudyRow
@@ -43,7 +43,7 @@ def refuse_stored(
                 f"neither the table nor the database has infills by {listed(sorted(unknown))}",
                 f"The table has {listed([one.name for one in generators], 20)}.",
             )
-        compared = [one for one in generators if one.provenance.kind == kinds.get(one.name) == COMPARED]
+        compared = [one for one in generators if one.provenance.kind == kinds.get(one.name) == FROM_TABLE]
         for one in compared:
             entries = contents.systems[one.name]
             _refuse_another(session, name, one.name, entries, _stored(session, one.name, settings))

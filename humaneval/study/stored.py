@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, bindparam, select
+from sqlalchemy import Connection, Engine, Select, bindparam, exists, select
 from sqlalchemy.orm import Session, selectinload
 
+from humaneval.domain import FROM_TABLE
 from humaneval.errors import UsageError
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import answerers
 from humaneval.store.tables import (
+    AssignmentRow,
     GeneratorRow,
     HitRow,
     MetaRow,
@@ -30,8 +32,6 @@ from humaneval.store.tables import (
 from humaneval.study.file import StudyFile
 from humaneval.text import Answerers, command
 
-FROM_TABLE = "table"
-"""The kind of a generator whose infills come from a table, in its provenance."""
 MOST_PARSED = 64
 """How many parsed study files are kept."""
 
@@ -130,9 +130,17 @@ def who_answered(study: Study) -> Answerers:
 
 
 def mark_simulated(study: Study) -> None:
-    """Record that programs answer this study. The mark is never removed."""
+    """Record that programs answer this study. The mark stays, once a program has opened a form."""
     with writing(study.engine) as session:
         session.get_one(StudyRow, study.id).simulated = True
+
+
+def unmark_unanswered(study: Study) -> None:
+    """Take the mark back if no program has got as far as a form: people would read of programs that never
+    came."""
+    with writing(study.engine) as session:
+        opened = exists().where(AssignmentRow.study_id == study.id, AssignmentRow.by_program)
+        session.get_one(StudyRow, study.id).simulated = bool(session.scalar(select(opened)))
 
 
 def study_key(study: Study) -> dict[str, list[dict[str, object]]]:

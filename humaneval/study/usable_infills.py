@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.design.partial import refuse_few
 from humaneval.design.rows import Cell
-from humaneval.domain import POSITIONS, shown_statuses
+from humaneval.domain import FROM_TABLE, POSITIONS, shown_statuses
 from humaneval.errors import DesignError
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.stories import AUTO, of_split, splits_hint
@@ -163,7 +163,7 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
         select(GeneratorRow.name, RunRow.settings)
         .join(RunRow, RunRow.generator_id == GeneratorRow.id)
         .where(GeneratorRow.name.in_(study.design.generators))
-        .where(GeneratorRow.kind.not_in(("control", "human", "replay", "table")))
+        .where(GeneratorRow.kind.not_in(("control", "human", "replay", FROM_TABLE)))
         .order_by(GeneratorRow.name)
     )
     found = {
