@@ -20,7 +20,7 @@ from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
-from humaneval.study.stored import Study, mark_simulated, put_up, study_key
+from humaneval.study.stored import Study, mark_simulated, put_up, study_key, unmark_unanswered
 from humaneval.text import command, listed
 
 
@@ -103,6 +103,7 @@ def simulate(
     try:
         worked = _answer(opened, where, urls, crowd, key)
     except PlatformError as error:
+        unmark_unanswered(opened)
         if UNREACHED in error.message and (again := app.started_by(study)):
             error.hint = f"It is there while `{again}` runs."
         raise

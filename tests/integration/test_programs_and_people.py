@@ -49,6 +49,7 @@ def test_X51_at_the_marketplace_each_row_knows_who_answered(
     page = ada.submit(page, page.form(action="/signin"), {"name": "Ada"})
     page = ada.submit(page, page.form(action="/accept"), {})
     form_page = ada.get(page.frames[0])
+    assert "Some annotators in this study are computer programs, not people." in form_page.html
     form = form_page.form(field="form")
     assert form is not None
     handed = ada.submit(form_page, form, crowd.fill_in(form, study_key(at.study)))

@@ -334,6 +334,7 @@ def test_commands_that_miss_the_servers_of_up_name_it(
         assert refused.code != 0
         assert "while `humaneval up study`" in refused.err
         assert "serve`" not in refused.err
+    assert not command("study", "show", study, "--json").json["simulated"]  # no program has come
 
 
 def test_doctor_takes_the_servers_that_up_will_start_for_granted(
