@@ -60,6 +60,11 @@ def endpoints_of(study: Study) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hit.endpoint for hit in open_ones or published or hits))
 
 
+def takes_fees(study: Study) -> bool:
+    """Whether the study is where Amazon takes fees. A marketplace of one's own only writes them down."""
+    return not {"sandbox", "production", "csv"}.isdisjoint(endpoints_of(study))
+
+
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:
     """Where workers find the HITs that are up."""
     with reading(study.engine) as session:

@@ -84,9 +84,9 @@ def describe(made: Gate, most_left: float = 0.01) -> str:
     if needed is None:
         return f"{told} No number of Control passages would bring that to {_percent(most_left)}."
     return (
-        f"{told} A form has one Control passage; with rows_per_annotator = {needed} each annotator meets"
-        f" {needed}, "
-        f"which leaves {_percent(gate(needed, made.spammers, made.honest).left)}."
+        f"{told} Annotators who fill in {needed} forms each meet {needed}, which leaves"
+        f" {_percent(gate(needed, made.spammers, made.honest).left)}: rows_per_annotator = {needed} under"
+        " [design] in a study file."
     )
 
 

@@ -7,7 +7,7 @@ import sys
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say
-from humaneval.crowd.addresses import endpoints_of
+from humaneval.crowd.addresses import endpoints_of, takes_fees
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.study.enlarge import WARNING, Proposal, propose
@@ -35,18 +35,18 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     additions, then asks. Each call adds new rows. The next `publish` puts up HITs for the new rows alone.
     """
     study = app.study(name)
-    proposed = propose(study, annotators)
+    proposed, with_fees = propose(study, annotators), takes_fees(study)
     if options.dry_run:
         if options.as_json:
             emit({"study": name, **proposed.to_json()})
         else:
-            _tell(name, annotators, proposed)
+            _tell(name, annotators, proposed, with_fees=with_fees)
             say("Nothing was added.")
         return
     if not options.as_json:
-        _tell(name, annotators, proposed)
+        _tell(name, annotators, proposed, with_fees=with_fees)
     if not yes:
-        _confirm(name, annotators, proposed)
+        _confirm(name, annotators, proposed, with_fees=with_fees)
     made = add_rows(study, annotators, reason.strip(), rows_before=proposed.rows_before)
     if options.as_json:
         emit({"study": name, **proposed.to_json(), **made.to_json()})
@@ -56,35 +56,34 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     say(f"Next: {command('publish', name, '--to', where[0])}")
 
 
-def _tell(name: str, annotators: int, proposed: Proposal) -> None:
+def _tell(name: str, annotators: int, proposed: Proposal, *, with_fees: bool) -> None:
     say(
         f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has"
         f" {proposed.rows_after:,}."
     )
     for each in proposed.earlier:
         say(each.describe())
-    say(
-        f"The new rows cost {dollars(proposed.cost)} if all are approved: {dollars(proposed.rewards)} rewards"
-        f" and {dollars(proposed.fees)} fees"
-    )
-    say(f"at Mechanical Turk's rates; {proposed.minutes / 60:,.1f} hours of annotators' time.")
+    say(f"People work {proposed.minutes / 60:,.1f} hours on them.")
+    if proposed.rewards:
+        fees = f", and {dollars(proposed.fees)} fees at Mechanical Turk's rates" if with_fees else ""
+        say(f"They get {dollars(proposed.rewards)} if all are approved{fees}.")
     if proposed.responses_before:
         say(f"{WARNING} Responses so far: {proposed.responses_before:,}.", err=True)
 
 
-def _confirm(name: str, annotators: int, proposed: Proposal) -> None:
+def _confirm(name: str, annotators: int, proposed: Proposal, *, with_fees: bool) -> None:
     """Ask, and name earlier additions in the question. Without a terminal, refuse and say what to type."""
     before = "".join(
         f" on {each.at:%Y-%m-%d} {each.rows_after - each.rows_before:,};" for each in proposed.earlier
     )
+    amount = proposed.cost if with_fees else proposed.rewards
+    cost = f" for {dollars(amount)}" if amount else ""
     added = f" (added before:{before.removesuffix(';')})" if before else ""
     if not sys.stdin.isatty():
         raise UsageError(
-            f"this adds {counted(annotators, 'row')} for {dollars(proposed.cost)} to study {name!r}{added}, "
+            f"this adds {counted(annotators, 'row')}{cost} to study {name!r}{added}, "
             "and there is no terminal to ask at",
             "To go on, say --yes. To see more first, say --dry-run.",
         )
-    if not click.confirm(
-        f"Add {counted(annotators, 'row')} for {dollars(proposed.cost)}{added}?", default=False, err=True
-    ):
+    if not click.confirm(f"Add {counted(annotators, 'row')}{cost}{added}?", default=False, err=True):
         raise UsageError("nothing was added", "To see what would be added, say --dry-run.")

@@ -7,9 +7,13 @@ from humaneval.study.file import HitSection
 
 
 def pay(hit: HitSection) -> str:
-    """What the form promises, the hourly wage that this makes, and that nothing is charged yet."""
+    """What the form promises and the hourly wage that this makes; where both are set, and that nothing is
+    charged yet."""
     minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
+    if not hit.reward:
+        return f"The form promises no pay for about {minutes}: reward under [hit] in a study file sets one."
     return (
-        f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour. Nothing"
-        " is charged before you publish with --live: the local marketplace moves no real money."
+        f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour: reward"
+        " and expected_minutes under [hit] in a study file set that. You pay people yourself; only publishing"
+        " with --live charges you."
     )

@@ -12,6 +12,7 @@ import click
 from humaneval.cli.numbers import ANNOTATORS, SHARE, Number, Whole
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.cli.study.plan_text import tell_plan
+from humaneval.crowd.addresses import takes_fees
 from humaneval.errors import UsageError
 from humaneval.interface.plans import plan_document as plan_document
 from humaneval.planning.cues import CueScore
@@ -92,6 +93,7 @@ def plan(
     if replaced := preset_over(file, preset):
         say(replaced, err=True)
     cues: Sequence[CueScore] = ()
+    with_fees = False
     if name is None:
         settings = read_study_file(file, preset=preset).settings
         for doubt in doubts(settings):
@@ -100,6 +102,7 @@ def plan(
     else:
         study = app.study(name)
         planned, cues = plan_of_study(study), cues_of(study)
+        with_fees = takes_fees(study)
     given: dict[str, Any] = {
         "annotators": annotators,
         "expected_score": score,
@@ -120,4 +123,4 @@ def plan(
     if as_json:
         emit({"study": name, **plan_document(planned, seen, cues, drawn)})
     else:
-        tell_plan(planned, seen, cues, drawn)
+        tell_plan(planned, seen, cues, drawn, with_fees=with_fees)

@@ -60,24 +60,33 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
         return ""
     needed = family.annotators_needed_in_family
     found, wanted = _apart(family.power_in_family, planned.power)
-    enough = "" if needed is None else f" {crowd(_with(planned, needed))} would give {wanted}."
+    enough = "" if needed is None else f" {crowd(_with(planned, needed))} would find it in {wanted}."
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     return (
-        f"Too small for a difference of {points(planned.smallest_effect)}: it would be found{as_one} in"
-        f" {found} of such studies.{enough}{_effect(planned)}"
+        f"{_difference(planned)} would be found{as_one} in only {found} of such"
+        f" studies.{enough}{_assumed(planned)}"
     )
 
 
-def _effect(planned: Plan) -> str:
-    """That a person may choose the difference, if nobody did."""
+def _difference(planned: Plan) -> str:
+    return f"A difference of {points(planned.smallest_effect)} between two scores"
+
+
+def _assumed(planned: Plan) -> str:
+    """That the difference is an assumption, and where a person sets another, if nobody did."""
     if planned.smallest_effect != AnalysisSection().smallest_effect:
         return ""
-    return " This difference is only the default: smallest_effect under [analysis] in a study file sets it."
+    return (
+        f" The {points(planned.smallest_effect)} are assumed: smallest_effect under [analysis] in a study"
+        " file sets them."
+    )
 
 
 def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None:
     """Print what matters of a plan to a person who has just made a study; `study plan` says the rest."""
     _tell_size(planned, seen)
+    if planned.spammers and planned.controls:
+        say(f"It is assumed that {percent(planned.spammers)} of annotators click without reading.")
     say(f"A score's interval will be about ± {points(seen.half_width)}.")
     family = seen.decisive
     if family is None:
@@ -86,8 +95,8 @@ def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None
         say(warning)
     else:
         say(
-            f"A difference of {points(planned.smallest_effect)} would be found in"
-            f" {percent(family.power_in_family)} of such studies.{_effect(planned)}"
+            f"{_difference(planned)} would be found in {percent(family.power_in_family)} of such"
+            f" studies.{_assumed(planned)}"
         )
     _tell_telling(cues)
 
@@ -107,8 +116,18 @@ def _many(planned: Plan, family: Chances) -> bool:
     return family.comparisons > 1 and planned.adjust != "none"
 
 
-def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Power | None = None) -> None:
-    """Print a plan: annotators, power, intervals, spammers, cost and cues. Warn if the study is too small."""
+def tell_plan(
+    planned: Plan,
+    seen: Outlook,
+    cues: Sequence[CueScore],
+    drawn: Power | None = None,
+    *,
+    with_fees: bool = False,
+) -> None:
+    """Print a plan: annotators, power, intervals, spammers, cost and cues. Warn if the study is too small.
+
+    `with_fees` says whether the study is up where Amazon takes fees.
+    """
     _tell_size(planned, seen)
     say()
     _tell_power(planned, seen, drawn)
@@ -116,16 +135,23 @@ def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Pow
     _tell_intervals(planned, seen)
     if planned.spammers and planned.controls:
         _tell_spammers(planned, seen)
-    again = f" for {planned.handed_out:,} forms" if planned.top_up else ""
-    say(
-        f"Cost: ${seen.cost:,}{again} (${seen.rewards:,} rewards, ${seen.fees:,} fees at Mechanical Turk's"
-        f" rates); {seen.hours:,.1f} hours of annotators' time."
-    )
+    _tell_cost(planned, seen, with_fees=with_fees)
     if warning := power_warning(planned, seen):
         say()
         say(warning)
     if cues:
         _tell_cues(cues)
+
+
+def _tell_cost(planned: Plan, seen: Outlook, *, with_fees: bool) -> None:
+    say(f"People work {seen.hours:,.1f} hours, at {planned.expected_minutes:g} minutes for each form.")
+    if planned.reward:
+        forms = counted(planned.handed_out, "form")
+        fees = f", and ${seen.fees:,} fees at Mechanical Turk's rates" if with_fees else ""
+        say(
+            f"They get ${seen.rewards:,} if all {forms} are paid ${planned.reward}{fees}. reward under [hit]"
+            " in a study file sets that; 0 means no pay."
+        )
 
 
 def _tell_size(planned: Plan, seen: Outlook) -> None:
@@ -276,9 +302,9 @@ def _tell_telling(cues: Sequence[CueScore]) -> None:
             "Take out sentences at all five positions."
             if name in PLACES
             else (
-                "`generate --length-matched` and `--processing` help."
+                "Sentences as long as the original help: `generate --length-matched`."
                 if name in ("longest", "shortest")
-                else "Other settings of the generator, or `--processing`, may help."
+                else "Sentences that are drawn or processed otherwise may help: `generate --processing`."
             )
         )
         say(f'Marking "{name}" alone finds {found}, so scores would measure that cue. {advice}')

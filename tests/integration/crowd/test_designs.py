@@ -185,10 +185,10 @@ def test_enlarging_says_what_it_costs_and_what_was_added_before_and_asks(
     more = ("study", "enlarge", "study", "--annotators", "2")
     dry = verb(*more, "--dry-run")
     assert dry.code == 0
-    assert "The new rows cost $1.92 if all are approved: $1.60 rewards and $0.32 fees" in dry.out
+    assert "They get $1.60 if all are approved." in dry.out
     unasked = verb(*more)
     assert unasked.code == 2
-    assert "adds 2 rows for $1.92 to study 'study', and there is no terminal" in unasked.err
+    assert "adds 2 rows for $1.60 to study 'study', and there is no terminal" in unasked.err
     assert len(rows_of(sqlite_engine)) == 4
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     asked: list[str] = []
@@ -198,8 +198,8 @@ def test_enlarging_says_what_it_costs_and_what_was_added_before_and_asks(
     assert verb(*more, "--yes").code == 0
     assert len(rows_of(sqlite_engine)) == 6
     assert verb(*more).code == 2
-    assert asked[0] == "Add 2 rows for $1.92?"
-    assert re.fullmatch(r"Add 2 rows for \$1\.92 \(added before: on [\d-]+ 2\)\?", asked[1])
+    assert asked[0] == "Add 2 rows for $1.60?"
+    assert re.fullmatch(r"Add 2 rows for \$1\.60 \(added before: on [\d-]+ 2\)\?", asked[1])
     document = verb(*more, "--dry-run", "--json").document
     assert (document["rows_after"], document["cost"]) == (8, "1.92")
     assert [each["rows_after"] for each in document["earlier_additions"]] == [6]
