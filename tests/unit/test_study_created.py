@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from humaneval.cli.study.pay import pay
-from humaneval.cli.study.plan_text import power_warning, tell_outlook
+from humaneval.cli.study.plan_text import power_warning, tell_outlook, tell_plan
 from humaneval.planning.forecast import outlook
 from humaneval.study.file import HitSection, read_study_file
 from humaneval.study.plan import plan_of
@@ -47,3 +47,11 @@ def test_a_new_studys_plan_is_short_and_names_no_platform_and_no_other_setting(
         assert len(told.splitlines()) == 4
         assert "Mechanical Turk" not in told
         assert "rows_per_annotator" not in told
+
+
+def test_scores_are_shown_with_the_digits_that_they_have(capsys: pytest.CaptureFixture[str]) -> None:
+    design = {"generators": ["control", "human", "a", "b"], "annotators": 20}
+    planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
+    planned = replace(planned, expected_score=0.225)
+    tell_plan(planned, outlook(planned), ())
+    assert "A score of 22.5% against one of 32.5%" in capsys.readouterr().out

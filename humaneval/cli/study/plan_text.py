@@ -39,6 +39,15 @@ def _apart(low: float, high: float) -> tuple[str, str]:
     return next((pair for pair in pairs if pair[0] != pair[1]), (percent(low), percent(high)))
 
 
+def _scores(low: float, high: float) -> tuple[str, str]:
+    """Two scores in percent, with the digits that they have: 22.5 is not shown as 22."""
+    if any(round(share, 2) != round(share, 3) for share in (low, high)):
+        low_, high_ = f"{low:.1%}", f"{high:.1%}"
+        if low_ != high_:
+            return low_, high_
+    return _apart(low, high)
+
+
 def crowd(planned: Plan) -> str:
     """The number of annotators, and of forms where an annotator fills in several."""
     people, forms = counted(planned.people, "annotator"), counted(planned.annotators, "form")
@@ -174,10 +183,10 @@ def _tell_size(planned: Plan, seen: Outlook) -> None:
 
 def _tell_power(planned: Plan, seen: Outlook, drawn: Power | None) -> None:
     if seen.systems:
-        low, high = _apart(seen.systems.low, seen.systems.high)
+        low, high = _scores(seen.systems.low, seen.systems.high)
         _tell_family(planned, seen.systems, f"A score of {low} against one of {high}")
     if seen.below_human:
-        low, high = _apart(seen.below_human.low, seen.below_human.high)
+        low, high = _scores(seen.below_human.low, seen.below_human.high)
         _tell_family(planned, seen.below_human, f"A score of {low}, below Human's {high}")
     if seen.decisive is None:
         say("There is nothing to compare: no two systems, and no system with Human.")

@@ -11,7 +11,7 @@ from humaneval.planning.detectable import Chances, power_of
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.report.figures.drawing import DASHES, WIDTH, Anchor, Box, Drawing, Sheet, ticks
-from humaneval.report.phrases import percent
+from humaneval.report.phrases import confidence, percent
 from humaneval.report.plan_table import achieved, achieved_plan
 from humaneval.report.score_tables import NBSP, provenance
 from humaneval.report.sections import Cell, Column, Figure, ReportTable, share
@@ -52,19 +52,19 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         HEIGHT,
         partial(_draw, powers=powers, marks=marks, n=n, wanted=base.power),
     )
-    low, high = percent(seen.decisive.low, 0), percent(seen.decisive.high, 0)
+    low, high = percent(seen.decisive.low), percent(seen.decisive.high)
     start = "as scored here" if found else "as planned"
     return Figure(
         "power",
         "Power",
         (drawing,),
-        f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between"
+        f"The chance that a test finds a difference of {confidence(base.smallest_effect)} points between"
         f" scores of {low} and {high}{NBSP}% ({start}). It is computed by formula, as in the last column of"
         " the"
         f" plan’s table, with answers of one annotator correlated by {seen.correlation:.2f}. Solid curve: one"
         f" comparison alone. Dashed curve: the hardest of a family of {seen.decisive.comparisons}. Vertical"
         f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
-        f" {percent(base.power, 0)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
+        f" {confidence(base.power)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
         _table(of, marks, n),
     )
 
@@ -89,7 +89,7 @@ def _draw(sheet: Sheet, powers: Sequence[_Powers], marks: Sequence[float], n: fl
     )
     sheet.text(at, BOX.top - 6, f"achieved: {n:,.0f}", anchor)
     sheet.text(BOX.left, 12, "Power, %", colour="muted")
-    sheet.text(BOX.right, 12, f"level line: wanted, {percent(wanted, 0)}{NBSP}%", "right", "chance")
+    sheet.text(BOX.right, 12, f"level line: wanted, {confidence(wanted)}{NBSP}%", "right", "chance")
     sheet.text(BOX.right, HEIGHT - 6, "responses to each generator", "right", "muted")
 
 
