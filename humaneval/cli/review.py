@@ -118,7 +118,7 @@ def _table(work: Sequence[Reviewed]) -> Table:
             line.external_id,
             line.worker,
             line.state,
-            f"{line.seconds:.0f}" if line.seconds else "—",
+            "—" if line.seconds is None else f"{line.seconds:.1f}",
             (line.excluded or "—") + gaps,
             *[line.practice or "—"] * practised,
         )

@@ -23,7 +23,7 @@ from humaneval.infills.free_text import alone
 from humaneval.settings import Settings
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
-from humaneval.store.tables import METADATA, AssignmentRow, PassageRow
+from humaneval.store.tables import METADATA, AssignmentRow, PassageRow, ResponseRow, WorkerRow
 from humaneval.study.scores import ready
 from humaneval.study.stored import open_study, study_key
 from humaneval.web.app import create_app
@@ -250,6 +250,27 @@ def test_a_person_has_their_answers_in_order_what_stood_out_and_their_pay(
     assert "waits for your decision" in half.get("study/study/people/p005").text
     assert "missed the control" in half.get("study/study/people/p000").text
     assert half.get("study/study/people/nobody").status_code == 404
+
+
+def test_what_stands_out_is_what_the_report_flags(
+    sqlite_engine: Engine, half: Pages, command: Command
+) -> None:
+    hasty = select(AssignmentRow.id).join(WorkerRow).where(WorkerRow.pseudonym == "p005")
+    with sqlite_engine.begin() as connection:
+        connection.execute(
+            update(ResponseRow).where(ResponseRow.assignment_id.in_(hasty)).values(seconds=0.05)
+        )
+    shown = {name: cells[1].split(", ") for name, cells in half.rows("study/study/people").items()}
+    found = command("score", "study", "--details", "--json").json
+    flags = [one["flags"] for one in found["details"]["workers"]]
+    for flag, words in (
+        ("faster than anyone can read",) * 2,
+        ("missed a Control passage", "missed the control"),
+        ("marked one position very often",) * 2,
+    ):
+        assert sum(flag in one for one in flags) == sum(words in one for one in shown.values()), flag
+    assert "faster than anyone can read" in shown["p005"]
+    assert "faster than anyone can read" in half.get("study/study/people/p005").text
 
 
 def test_a_passage_has_all_answers_to_it(sqlite_engine: Engine, half: Pages) -> None:

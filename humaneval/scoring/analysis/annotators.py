@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
 
+MISSED = "missed a Control passage"
 ODD = 0.001
 """The flag for one position: chance marks it as often with a probability below this."""
 
@@ -102,13 +104,6 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
         return None if pd.isna(row[name]) else float(row[name])
 
     rate, spam = known("rate"), known("spam")
-    flags = []
-    if row["controls"] > row["noticed"]:
-        flags.append("missed a Control passage")
-    if row["straight"] < ODD:
-        flags.append("marked one position very often")
-    if rate is not None and rate > READING_SPEED:
-        flags.append("faster than anyone can read")
     return WorkerLine(
         worker,
         bool(row["counted"]),
@@ -121,5 +116,28 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
         float(row["straight"]),
         known("seconds"),
         rate,
-        tuple(flags),
+        _signs(row["controls"] > row["noticed"], row["straight"], rate),
     )
+
+
+def signs(
+    *, missed_control: bool, choices: Sequence[int], words: Sequence[int], seconds: Sequence[float]
+) -> tuple[str, ...]:
+    """The flags of one annotator, whose answers these are; NaN for seconds that are not known.
+
+    >>> signs(missed_control=False, choices=[1, 4, 2], words=[40, 50, 60], seconds=[0.1, 0.05, 0.05])
+    ('faster than anyone can read',)
+    """
+    rates = speed(words, seconds).words_per_second
+    rate = None if np.isnan(rates).all() else float(np.nanmedian(rates))
+    straight = straight_lining(np.zeros(len(choices), dtype=np.int64), choices, SENTENCES).p
+    return _signs(missed_control, float(straight[0]) if len(straight) else 1.0, rate)
+
+
+def _signs(missed_control: bool, straight: float, rate: float | None) -> tuple[str, ...]:
+    found = {
+        MISSED: missed_control,
+        "marked one position very often": straight < ODD,
+        "faster than anyone can read": rate is not None and rate > READING_SPEED,
+    }
+    return tuple(sign for sign, shown in found.items() if shown)

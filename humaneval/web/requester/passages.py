@@ -18,7 +18,9 @@ from humaneval.store.tables import (
     StoryRow,
     WorkerRow,
 )
+from humaneval.study.signs import signs_of
 from humaneval.study.stored import Study
+from humaneval.web.requester.people import stood_out
 from humaneval.web.requester.render import PER_PAGE, Paged
 
 
@@ -45,7 +47,8 @@ class AnswerTo(NamedTuple):
     choice: int
     seconds: float | None
     stood_out: str
-    """Why `review` would leave it out; empty if it counts."""
+    """Why `review` would leave its form out, and what the report flags about its person; empty if there is
+    nothing."""
 
 
 class Passage(NamedTuple):
@@ -131,6 +134,7 @@ def passage(study: Study, passage_id: int) -> Passage | None:
                 ResponseRow.choice,
                 ResponseRow.seconds,
                 AssignmentRow.excluded,
+                AssignmentRow.worker_id,
             )
             .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
             .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
@@ -142,7 +146,14 @@ def passage(study: Study, passage_id: int) -> Passage | None:
             for endpoint in {line.endpoint for line in lines}
             for id, why in would_exclude(study, endpoint).items()
         }
-        answers = [AnswerTo(*line[2:-1], decided.get(line.id, line.excluded)) for line in lines]
+        signs = signs_of(session, study, {line.worker_id for line in lines})
+        answers = [
+            AnswerTo(
+                *line[2:7],
+                stood_out(line.state, decided.get(line.id, line.excluded), signs.get(line.worker_id, ())),
+            )
+            for line in lines
+        ]
         chosen = [sum(one.choice == each for one in answers) for each in range(1, len(row.sentences) + 1)]
         return Passage(
             row.id,

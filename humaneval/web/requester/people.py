@@ -12,11 +12,13 @@ from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import COMMENT
-from humaneval.crowd.review import would_exclude
+from humaneval.crowd.review import MISSED_CONTROL, MISSED_ELSEWHERE, would_exclude
+from humaneval.scoring.analysis.annotators import MISSED
 from humaneval.store.engine import reading
 from humaneval.store.published import StudyNames, names_of
 from humaneval.store.queries import comment_lines
 from humaneval.store.tables import (
+    COLLECTED,
     AnswerRow,
     AssignmentRow,
     GeneratorRow,
@@ -26,6 +28,7 @@ from humaneval.store.tables import (
     StudyRow,
     WorkerRow,
 )
+from humaneval.study.signs import signs_of
 from humaneval.study.stored import Study
 from humaneval.web.requester.render import PER_PAGE, Paged
 
@@ -47,7 +50,7 @@ class FormOf(NamedTuple):
     seconds: float | None
     """On all passages together, as the browser measured them."""
     stood_out: str
-    """Why `review` would leave it out; empty if it counts."""
+    """Why `review` would leave it out, and what the report flags about its person; empty without either."""
     differences: str
     by_program: bool
 
@@ -190,7 +193,19 @@ def _of_assignments(session: Session, study: Study, which: ColumnElement[bool]) 
         decided = would_exclude(study, endpoint)
         excluded |= {id: why for id, why in decided.items() if id in excluded}
     names = names_of(session, session.get_one(StudyRow, study.id))
-    return [_form(one, sums, excluded[one.id], names) for one in work]
+    signs = signs_of(session, study, {one.worker_id for one in work})
+    return [
+        _form(one, sums, stood_out(one.state, excluded[one.id], signs.get(one.worker_id, ())), names)
+        for one in work
+    ]
+
+
+def stood_out(state: str, excluded: str, signs: Sequence[str]) -> str:
+    """Why a form does not count and what its person's answers show, in words; each of them once."""
+    if state not in COLLECTED:
+        return excluded
+    more = [one for one in signs if not (one == MISSED and excluded in (MISSED_CONTROL, MISSED_ELSEWHERE))]
+    return ", ".join([excluded] * bool(excluded) + more)
 
 
 def _form(one: AssignmentRow, sums: Mapping[int, object], stood_out: str, names: StudyNames) -> FormOf:
