@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.compensate import COMPENSATE
 from humaneval.crowd.ledger import APPROVE, BONUS, REJECT
 from humaneval.crowd.participants import COMPENSATION
-from humaneval.crowd.person import writes_about
+from humaneval.crowd.person import OUTBOX, writes_about
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.published import names_of
@@ -33,14 +33,20 @@ class Open:
     way_out: str
 
 
-def refuse_open_money(session: Session, workers: Collection[int], now: datetime, what: str) -> None:
+def refuse_open_money(
+    session: Session,
+    workers: Collection[int],
+    now: datetime,
+    what: str,
+    done: str = "Nothing was deleted.",
+) -> None:
     """Raise UsageError if money is open for the work of one of these workers. `what` could not be done."""
     found = open_money(session, workers, now)
     if not found:
         return
     first, *more = found
     others = f", and {counted(len(more), 'more form')} like that" if more else ""
-    raise UsageError(f"{what}: {first.why}{others}", f"Nothing was deleted. First: `{first.way_out}`")
+    raise UsageError(f"{what}: {first.why}{others}", f"{done} First: `{first.way_out}`")
 
 
 def open_money(session: Session, workers: Collection[int], now: datetime) -> list[Open]:
@@ -59,7 +65,8 @@ def open_money(session: Session, workers: Collection[int], now: datetime) -> lis
         for form in forms
         for one in _of_form(session, studies[form.study_id], form, payments.get(form.id, []), now)
     ]
-    return found + list(_unsure(session, writes_about(session, workers), studies))
+    pending = (OUTBOX.c.state == "pending", OUTBOX.c.operation.in_(MONEY))
+    return found + list(_unsure(session, writes_about(session, workers, *pending), studies))
 
 
 def _of_form(
@@ -95,10 +102,8 @@ def _may_come(form: AssignmentRow, now: datetime) -> bool:
 def _unsure(
     session: Session, writes: Sequence[Mapping[str, Any]], studies: Mapping[int, StudyRow]
 ) -> Iterator[Open]:
-    """Writes about money that no answer has confirmed."""
+    """What is open by writes about money that no answer has confirmed."""
     for one in writes:
-        if one["state"] != "pending" or one["operation"] not in MONEY:
-            continue
         study, operation, endpoint = studies[one["study_id"]], one["operation"], one["endpoint"]
         form = names_of(session, study).shown(endpoint, one["subject"].split()[1])
         yield Open(

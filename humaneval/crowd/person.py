@@ -7,11 +7,11 @@ others are named here, and a test asks about each table which of both it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, and_, func, or_, select
+from sqlalchemy import ColumnElement, Row, Table, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
@@ -149,11 +149,20 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
     return found
 
 
-def writes_about(session: Session, workers: Collection[int]) -> Lines:
-    """The writes to a platform whose subject names one of these workers."""
+_NAMES_A_WORKER = and_(OUTBOX.c.subject.like("%worker %"), OUTBOX.c.operation != INVITE)
+
+
+def writes_about(session: Session, workers: Collection[int], *where: ColumnElement[bool]) -> Lines:
+    """The writes to a platform whose subject names one of these workers, if also `where` holds."""
     wanted = set(workers)
-    named = _lines(session, OUTBOX, OUTBOX.c.subject.like("%worker %") & (OUTBOX.c.operation != INVITE))
+    named = _lines(session, OUTBOX, and_(_NAMES_A_WORKER, *where))
     return [line for line in named if worker_in(line["subject"]) in wanted]
+
+
+def subjects_about(session: Session, after: int = 0) -> Iterator[Row[int, str]]:
+    """The number and subject of each write that may name a worker, in order, of those after a number."""
+    query = select(OUTBOX.c.id, OUTBOX.c.subject).where(_NAMES_A_WORKER, OUTBOX.c.id > after)
+    return iter(session.execute(query.order_by(OUTBOX.c.id)))
 
 
 def worker_in(subject: str) -> int | None:

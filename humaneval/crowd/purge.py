@@ -1,24 +1,26 @@
 """Purges what is older than a date, or than the study file allows: ids, free texts, unanswered forms.
 
 Answers stay under pseudonyms. Whoever comes back is still recognised: a pseudonym follows from the id.
+A few people go in each transaction, so nobody waits. What a kill leaves, the next run finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, delete, null, select, update
+from sqlalchemy import Engine, delete, func, null, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import COMMENT
 from humaneval.crowd.open_money import refuse_open_money
-from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.person import worker_in, writes_about
+from humaneval.crowd.outbox import TOGETHER, hold_study
+from humaneval.crowd.person import subjects_about, worker_in
 from humaneval.errors import UsageError
-from humaneval.store.engine import ASKED_FOR, batches, writing
+from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
 from humaneval.store.tables import (
     AnswerRow,
@@ -29,8 +31,12 @@ from humaneval.store.tables import (
     WorkerIdentityRow,
     WorkerRow,
 )
+from humaneval.store.types import table
 from humaneval.study.stored import settings_of
 
+WORK, ANSWERS, PAYMENTS, OUTBOX, WORKERS, IDENTITIES = map(
+    table, (AssignmentRow, AnswerRow, PaymentRow, OutboxRow, WorkerRow, WorkerIdentityRow)
+)
 FREE_TEXTS = ("reason", "text", "subject")
 """What a person wrote for or about a worker, in a write to a platform."""
 UNANSWERED = ("opened", "superseded")
@@ -57,11 +63,46 @@ class Purged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
-    """The forms that are old enough, and the workers all of whose forms are."""
+class _Old:
+    """A person's forms that are old enough, and whether all of their forms are."""
 
-    forms: Sequence[AssignmentRow]
-    workers: Collection[int]
+    worker: int
+    forms: Sequence[int]
+    whole: bool
+
+
+class _Written(NamedTuple):
+    """The writes to a platform, by the worker that they are about, and the number of the last one."""
+
+    about: Mapping[int, Sequence[int]]
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What is left to delete of some people."""
+
+    unanswered: Sequence[int]
+    """Forms without answers or payments: they go whole."""
+    nobodies: Sequence[int]
+    """Workers of whom nothing is left then."""
+    ids: Sequence[int]
+    """Workers whose ids go."""
+    panel_ids: Mapping[int, str]
+    """Form → its id without the panel's id of the session."""
+    comments: Mapping[int, Mapping[str, str]]
+    """Answers → their fields without the comment."""
+    told: int
+    """How many comments these are: one that both servers have is one."""
+    texts: Mapping[int, Mapping[str, Any]]
+    """Writes to a platform → their requests without free texts."""
+    reasons: Sequence[int]
+    """Payments with a reason."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing is left."""
+        return not any((self.unanswered, self.ids, self.panel_ids, self.comments, self.texts, self.reasons))
 
 
 def purge(engine: Engine, now: datetime, before: datetime | None = None, *, dry_run: bool = False) -> Purged:
@@ -69,27 +110,24 @@ def purge(engine: Engine, now: datetime, before: datetime | None = None, *, dry_
 
     Raises UsageError while money is open for such work, and without `before` if no study names a time.
     """
-    with writing(engine) as session:
-        studies = session.scalars(select(StudyRow).order_by(StudyRow.id)).all()
-        limits = _limits(studies, now, before)
-        for study_id in limits:
-            hold_study(session, study_id)
-        due = _due(session, limits)
-        refuse_open_money(session, due.workers, now, "this work cannot be purged yet")
-        overwrite_deleted(session)
-        unanswered = _delete_unanswered(session, due)
-        done = Purged(
-            ids=_delete_ids(session, due),
-            comments=_delete_comments(session, due),
-            texts=_delete_texts(session, due),
-            unanswered=unanswered,
-            backups=tuple(map(str, backups_beside(engine))),
-        )
-        if dry_run:
-            session.rollback()
-            return done
-    cleaned = () if done.nothing else clean_files(engine)
-    return Purged(done.ids, done.comments, done.texts, done.unanswered, done.backups, cleaned)
+    with reading(engine) as session:
+        limits = _limits(session.scalars(select(StudyRow).order_by(StudyRow.id)).all(), now, before)
+        old = _old(session, limits)
+        refuse_open_money(session, _whole(old), now, "this work cannot be purged yet")
+        written = _written(session)
+        found = [(some, _rest(session, some, written)) for some in batches(old, TOGETHER)]
+    waiting = [[one.worker for one in some] for some, rest in found if not rest.nothing]
+    backups = tuple(map(str, backups_beside(engine)))
+    if dry_run or not waiting:
+        return _sum([rest for _, rest in found], backups)
+    done: list[_Rest] = []
+    try:
+        for (some,) in in_turns(waiting, 1):
+            with writing(engine) as session:
+                done.append(_delete(session, limits, some, written, now))
+    finally:
+        cleaned = clean_files(engine) if done else ()
+    return _sum(done, backups, cleaned)
 
 
 def _limits(studies: Sequence[StudyRow], now: datetime, before: datetime | None) -> dict[int, datetime]:
@@ -106,92 +144,120 @@ def _limits(studies: Sequence[StudyRow], now: datetime, before: datetime | None)
     return limits
 
 
-def _due(session: Session, limits: Mapping[int, datetime]) -> _Due:
-    forms: list[AssignmentRow] = []
-    kept: set[int] = set()
-    for form in session.scalars(select(AssignmentRow).order_by(AssignmentRow.id)):
-        last = form.submitted_at or form.answered_at or form.opened_at
-        limit = limits.get(form.study_id)
+def _old(
+    session: Session, limits: Mapping[int, datetime], workers: Collection[int] | None = None
+) -> list[_Old]:
+    """Who has work that is old enough, of `workers` or of all."""
+    last = func.coalesce(WORK.c.submitted_at, WORK.c.answered_at, WORK.c.opened_at)
+    query = select(WORK.c.worker_id, WORK.c.id, WORK.c.study_id, last)
+    if workers is not None:
+        query = query.where(WORK.c.worker_id.in_(workers))
+    lines = session.execute(query.order_by(WORK.c.worker_id, WORK.c.id))
+    people = (_of(worker, theirs, limits) for worker, theirs in groupby(lines, lambda line: line[0]))
+    return [one for one in people if one.forms]
+
+
+def _of(worker: int, lines: Iterator[Any], limits: Mapping[int, datetime]) -> _Old:
+    forms, whole = [], True
+    for _, form, study, last in lines:
+        limit = limits.get(study)
         if limit is not None and last is not None and last < limit:
             forms.append(form)
         else:
-            kept.add(form.worker_id)
-    return _Due(forms, {form.worker_id for form in forms} - kept)
+            whole = False
+    return _Old(worker, forms, whole)
 
 
-def _delete_unanswered(session: Session, due: _Due) -> int:
-    """Forms without answers or payments go whole, and their workers if nothing else is left of them."""
-    answered = set(session.scalars(select(AnswerRow.assignment_id).distinct()))
-    paid = set(session.scalars(select(PaymentRow.assignment_id).distinct()))
-    gone = [
-        form
-        for form in due.forms
-        if form.state in UNANSWERED
-        and form.id not in answered
-        and form.id not in paid
-        and (form.endpoint == "link" or not form.holds_row)  # what a platform has may still be fetched
-    ]
-    for form in gone:
-        session.delete(form)
-    session.flush()
-    left = {form.worker_id for form in gone} & set(due.workers)
-    left -= {worker_in(write["subject"]) for write in writes_about(session, left)}
-    for some in batches(sorted(left), ASKED_FOR):
-        working = set(
-            session.scalars(select(AssignmentRow.worker_id).where(AssignmentRow.worker_id.in_(some)))
-        )
-        idle = [one for one in some if one not in working]
-        for of in (WorkerIdentityRow.worker_id, WorkerRow.id):
-            session.execute(delete(of.class_).where(of.in_(idle)))
-    return len(gone)
+def _whole(old: Sequence[_Old]) -> list[int]:
+    return [one.worker for one in old if one.whole]
 
 
-def _delete_ids(session: Session, due: _Due) -> int:
-    """The platforms' ids of workers. A panel's id of the session goes from the id of the form, too,
-    and with it what else the panel sent."""
-    deleted = 0
-    for some in batches(sorted(due.workers), ASKED_FOR):
-        named = WorkerIdentityRow.worker_id.in_(some)
-        found = session.scalars(select(WorkerIdentityRow.worker_id).where(named)).all()
-        session.execute(delete(WorkerIdentityRow).where(named))
-        deleted += len(found)
-    for form in due.forms:
-        if form.endpoint == "link" and form.worker_id in due.workers:
-            own = {"external_id": form.external_id.rpartition("-")[2], "parameters": null()}
-            session.execute(update(AssignmentRow).where(AssignmentRow.id == form.id).values(own))
-    return deleted
+def _written(session: Session, before: _Written | None = None) -> _Written:
+    """All of them, or those `before` and what was written since."""
+    about = dict(before.about) if before else {}
+    last = before.last if before else 0
+    for write, subject in subjects_about(session, last):
+        last = write
+        if (worker := worker_in(subject)) is not None:
+            about[worker] = [*about.get(worker, ()), write]
+    return _Written(about, last)
 
 
-def _delete_comments(session: Session, due: _Due) -> int:
-    deleted = 0
-    for some in batches([form.id for form in due.forms], ASKED_FOR):
-        for answer in session.scalars(select(AnswerRow).where(AnswerRow.assignment_id.in_(some))):
-            if answer.fields.get(COMMENT):
-                answer.fields = {name: value for name, value in answer.fields.items() if name != COMMENT}
-                deleted += answer.source == "server" or not _ours(session, answer.assignment_id)
-    return deleted
+def _rest(session: Session, old: Sequence[_Old], written: _Written) -> _Rest:
+    whole, forms = _whole(old), [form for one in old for form in one.forms]
+    lines = session.execute(select(WORK).where(WORK.c.id.in_(forms)).order_by(WORK.c.id)).all()
+    answers = session.execute(select(ANSWERS).where(ANSWERS.c.assignment_id.in_(forms))).all()
+    payments = session.execute(select(PAYMENTS).where(PAYMENTS.c.assignment_id.in_(forms))).all()
+    known = session.scalars(select(IDENTITIES.c.worker_id).where(IDENTITIES.c.worker_id.in_(whole))).all()
+    used = {one.assignment_id for one in (*answers, *payments)}
+    gone = {one.id for one in lines if _may_go(one) and one.id not in used}
+    staying = {one.worker_id for one in lines if one.id not in gone}
+    nobodies = [one for one in whole if one not in staying and one not in written.about]
+    commented = [one for one in answers if one.fields.get(COMMENT)]
+    ours = {one.assignment_id for one in answers if one.source == "server"}
+    writes = [write for worker in whole for write in written.about.get(worker, ())]
+    requests = session.execute(select(OUTBOX.c.id, OUTBOX.c.request).where(OUTBOX.c.id.in_(writes)))
+    wholly = {one.id for one in lines if one.worker_id in whole}
+    return _Rest(
+        unanswered=sorted(gone),
+        nobodies=nobodies,
+        ids=[one for one in known if one not in nobodies],
+        panel_ids={
+            one.id: one.external_id.rpartition("-")[2]
+            for one in lines
+            if one.endpoint == "link" and one.id in wholly - gone
+            if "-" in one.external_id or one.parameters is not None
+        },
+        comments={
+            one.id: {name: value for name, value in one.fields.items() if name != COMMENT}
+            for one in commented
+        },
+        told=sum(one.source == "server" or one.assignment_id not in ours for one in commented),
+        texts={
+            write: request | {name: "" for name in FREE_TEXTS if name in request}
+            for write, request in requests
+            if any(request.get(name) for name in FREE_TEXTS)
+        },
+        reasons=[one.id for one in payments if one.reason and one.assignment_id in wholly],
+    )
 
 
-def _ours(session: Session, assignment_id: int) -> bool:
-    """Whether our server has the answers, too: a comment that comes twice is one."""
-    copy = select(AnswerRow.id).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
-    return session.scalar(copy) is not None
+def _may_go(form: Any) -> bool:
+    """Whether a form may go if it has no answers: what a platform has may still be fetched."""
+    return form.state in UNANSWERED and (form.endpoint == "link" or not form.holds_row)
 
 
-def _delete_texts(session: Session, due: _Due) -> int:
-    deleted = 0
-    for write in writes_about(session, due.workers):
-        request: Mapping[str, Any] = write["request"]
-        rest = {name: value for name, value in request.items() if name not in FREE_TEXTS}
-        if any(request.get(name) for name in FREE_TEXTS):
-            emptied = rest | {name: "" for name in FREE_TEXTS if name in request}
-            changed = update(OutboxRow).where(OutboxRow.id == write["id"])
-            session.execute(changed.values(request=emptied, error=""))
-            deleted += 1
-    for some in batches([form.id for form in due.forms if form.worker_id in due.workers], ASKED_FOR):
-        session.execute(
-            update(PaymentRow)
-            .where(PaymentRow.assignment_id.in_(some), PaymentRow.reason != "")
-            .values(reason="")
-        )
-    return deleted
+def _delete(
+    session: Session, limits: Mapping[int, datetime], workers: Sequence[int], written: _Written, now: datetime
+) -> _Rest:
+    """Delete what is left of some people, unless they came back since it was looked for."""
+    theirs = select(WORK.c.study_id).where(WORK.c.worker_id.in_(workers))
+    for study_id in session.scalars(theirs.distinct().order_by(WORK.c.study_id)).all():
+        hold_study(session, study_id)
+    old = _old(session, limits, workers)
+    refuse_open_money(session, _whole(old), now, "the rest cannot be purged yet", "Some is deleted.")
+    overwrite_deleted(session)
+    rest = _rest(session, old, _written(session, written))
+    session.execute(delete(WORK).where(WORK.c.id.in_(rest.unanswered)))
+    session.execute(delete(IDENTITIES).where(IDENTITIES.c.worker_id.in_([*rest.nobodies, *rest.ids])))
+    session.execute(delete(WORKERS).where(WORKERS.c.id.in_(rest.nobodies)))
+    session.execute(update(PAYMENTS).where(PAYMENTS.c.id.in_(rest.reasons)).values(reason=""))
+    for form, own in rest.panel_ids.items():
+        changed = {"external_id": own, "parameters": null()}
+        session.execute(update(WORK).where(WORK.c.id == form).values(changed))
+    for answer, fields in rest.comments.items():
+        session.execute(update(ANSWERS).where(ANSWERS.c.id == answer).values(fields=fields))
+    for write, request in rest.texts.items():
+        session.execute(update(OUTBOX).where(OUTBOX.c.id == write).values(request=request, error=""))
+    return rest
+
+
+def _sum(rests: Sequence[_Rest], backups: tuple[str, ...], cleaned: tuple[str, ...] = ()) -> Purged:
+    return Purged(
+        ids=sum(len(one.ids) for one in rests),
+        comments=sum(one.told for one in rests),
+        texts=sum(len(one.texts) for one in rests),
+        unanswered=sum(len(one.unanswered) for one in rests),
+        backups=backups,
+        not_cleaned=cleaned,
+    )

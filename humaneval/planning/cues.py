@@ -6,8 +6,9 @@ A study whose infills can be found by such a cue measures the cue. So check this
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from math import log
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class CueScore(NamedTuple):
 
 def word_counts(texts: Iterable[str]) -> Counter[str]:
     """How often each word occurs in `texts`, in any case: the measure of "rare"."""
-    return Counter(word for text in texts for word in _words(text))
+    return Counter(chain.from_iterable(map(_words, texts)))
 
 
 def cues(frequencies: Mapping[str, int], places: Collection[int] = ()) -> dict[str, Cue]:
@@ -83,19 +84,24 @@ def cue_scores(passages: Iterable[CuePassage], frequencies: Mapping[str, int]) -
 
     Raises InputError if there is no passage.
     """
-    by_generator: dict[str, list[CuePassage]] = {}
+    counts: Counter[str] = Counter()
+    noticed: dict[tuple[str, str], float] = defaultdict(float)
+    taken: set[int] = set()
+    known = cues(frequencies, range(1, len(PLACES) + 1))
     for passage in passages:
-        by_generator.setdefault(passage.generator, []).append(passage)
-    if not by_generator:
+        counts[passage.generator] += 1
+        taken.add(passage.position)
+        for name, cue in known.items():
+            noticed[name, passage.generator] += _noticed(cue, passage)
+    if not counts:
         raise InputError("there are no passages to check", "Generate infills and create the study first.")
     # If sentences are at every place, these cues tell nothing. If not, marking the right place finds them
     # all.
-    taken = {one.position for shown in by_generator.values() for one in shown}
     places = taken if len(taken) < len(PLACES) else ()
     return tuple(
-        CueScore(name, generator, len(shown), sum(_noticed(cue, passage) for passage in shown))
-        for name, cue in cues(frequencies, places).items()
-        for generator, shown in by_generator.items()
+        CueScore(name, generator, shown, noticed[name, generator])
+        for name in cues(frequencies, places)
+        for generator, shown in counts.items()
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.orm import Session
@@ -16,7 +16,7 @@ from humaneval.design.rows import Cell, Design, make_design
 from humaneval.domain import Role, Story, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
-from humaneval.store.engine import reading, writing_alone
+from humaneval.store.engine import batches, reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
     METADATA,
@@ -188,64 +188,74 @@ class Planned:
     rows: Sequence[tuple[Cell, ...]]
     shown_hashes: Sequence[str]
     """What each of `rows` shows."""
-    passages: Mapping[Cell, dict[str, Any]]
-    """The columns of each passage, without those that only the database knows."""
+    passages: Mapping[Cell, PlannedPassage]
+
+
+class PlannedPassage(NamedTuple):
+    """A passage to store, without what only the database knows: there may be hundreds of thousands."""
+
+    story_id: int
+    infill_id: int
+    role: str
+    sentences: tuple[str, ...]
+    shown_hash: str
 
 
 def lay_out(study: StudyFile, design: Design, shown: Shown, first: int = 0) -> Planned:
     """The design's rows from index `first` on, and their passages."""
     rows = design.rows[first:]
-    passages: dict[Cell, dict[str, Any]] = {}
+    passages: dict[Cell, PlannedPassage] = {}
+    roles = {name: str(study.design.role(name)) for name in study.design.generators}
     for cell in dict.fromkeys(cell for cells in rows for cell in cells):
-        infill, story = shown.filled[cell], shown.stories[cell.story]
-        sentences = list(story.sentences)
-        sentences[cell.position - 1] = infill.text
-        passages[cell] = {
-            "story_id": story.id,
-            "infill_id": infill.infill_id,
-            "position": cell.position,
-            "role": str(study.design.role(cell.generator)),
-            "sentences": sentences,
-            "shown_hash": shown_hash([sentences]),
-        }
-    hashes = [shown_hash([passages[cell]["sentences"] for cell in cells]) for cells in rows]
+        infill, story, at = shown.filled[cell], shown.stories[cell.story], cell.position - 1
+        sentences = (*story.sentences[:at], infill.text, *story.sentences[at + 1 :])
+        passages[cell] = PlannedPassage(
+            story.id, infill.infill_id, roles[cell.generator], sentences, shown_hash([sentences])
+        )
+    hashes = [shown_hash([passages[cell].sentences for cell in cells]) for cells in rows]
     return Planned(first, rows, hashes, passages)
 
 
 def store_rows(session: Session, study_id: int, planned: Planned) -> None:
-    """Store rows, and the passages that are not stored yet: together, in three statements."""
+    """Store rows, and the passages that are not stored yet: in one transaction, some thousand a statement."""
     generators = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
     there = _passage_ids(session, study_id)
-    new = [
-        {**columns, "study_id": study_id, "generator_id": generators[cell.generator]}
-        for cell, columns in planned.passages.items()
-        if (columns["story_id"], cell.position, generators[cell.generator]) not in there
-    ]
-    if new:
-        session.execute(PASSAGES.insert(), new)
-    there = _passage_ids(session, study_id)
+    new = (
+        {
+            **passage._asdict(),
+            "position": cell.position,
+            "sentences": list(passage.sentences),
+            "study_id": study_id,
+            "generator_id": generators[cell.generator],
+        }
+        for cell, passage in planned.passages.items()
+        if (passage.story_id, cell.position, generators[cell.generator]) not in there
+    )
     numbered = list(enumerate(planned.rows, planned.first + 1))
-    session.execute(
-        ROWS.insert(),
-        [
-            {"study_id": study_id, "ordinal": ordinal, "shown_hash": shown}
-            for (ordinal, _), shown in zip(numbered, planned.shown_hashes, strict=True)
-        ],
+    rows = (
+        {"study_id": study_id, "ordinal": ordinal, "shown_hash": shown}
+        for (ordinal, _), shown in zip(numbered, planned.shown_hashes, strict=True)
     )
+    _insert(session, PASSAGES, new)
+    _insert(session, ROWS, rows)
+    there = _passage_ids(session, study_id)
     stored = select(RowRow.ordinal, RowRow.id).where(RowRow.study_id == study_id)
-    rows = dict(session.execute(stored.where(RowRow.ordinal > planned.first)).all())
-    ids = {
-        cell: there[columns["story_id"], cell.position, generators[cell.generator]]
-        for cell, columns in planned.passages.items()
-    }
-    session.execute(
-        PLACES.insert(),
-        [
-            {"row_id": rows[ordinal], "place": place, "passage_id": ids[cell]}
-            for ordinal, cells in numbered
-            for place, cell in enumerate(cells, 1)
-        ],
+    ids = dict(session.execute(stored.where(RowRow.ordinal > planned.first)).all())
+    places = (
+        {
+            "row_id": ids[ordinal],
+            "place": place,
+            "passage_id": there[planned.passages[cell].story_id, cell.position, generators[cell.generator]],
+        }
+        for ordinal, cells in numbered
+        for place, cell in enumerate(cells, 1)
     )
+    _insert(session, PLACES, places)
+
+
+def _insert(session: Session, into: Table, lines: Iterable[Mapping[str, Any]]) -> None:
+    for some in batches(lines, AT_ONCE):
+        session.execute(into.insert(), some)
 
 
 def _passage_ids(session: Session, study_id: int) -> dict[tuple[int, int, int], int]:

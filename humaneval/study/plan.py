@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
 from humaneval.design.rows import Cell, make_design
 from humaneval.domain import Role
@@ -103,14 +103,17 @@ def cues_of(study: Study) -> tuple[CueScore, ...]:
     """What cues alone would score on the passages of the study, without the Control. Word frequencies are
     counted over all stored stories."""
     with reading(study.engine) as session:
-        passages = session.scalars(
-            select(PassageRow)
+        counts = word_counts(_sentences(session))
+        passages = session.execute(
+            select(PassageRow.sentences, GeneratorRow.name, PassageRow.position)
+            .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
             .where(PassageRow.study_id == study.id, PassageRow.role != str(Role.CONTROL))
-            .options(joinedload(PassageRow.generator))
-            .order_by(PassageRow.id)
+            .order_by(PassageRow.id),
+            execution_options={"yield_per": READ_TOGETHER},
         )
-        shown = [CuePassage(tuple(one.sentences), one.generator.name, one.position) for one in passages]
-        return cue_scores(shown, word_counts(_sentences(session)))
+        return cue_scores(
+            (CuePassage(tuple(sentences), name, position) for sentences, name, position in passages), counts
+        )
 
 
 def stories_of(study: Study) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, literal, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.partial import refuse_few
@@ -92,11 +92,9 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
         *there,
     ]
     usable = shown_statuses(study.design.allow)
-    unfit = _unfit(session, generators, infills, usable)
-    numbers = list(generators.values())
-    filled = _filled(session, numbers, drawn, [*infills, InfillRow.status.in_(usable)])
+    filled, most, all_fit = _filled(session, list(generators.values()), drawn, infills, usable)
+    unfit = {} if all_fit else _unfit(session, generators, infills, usable)
     # What is left if all is allowed comes first: if that is nothing, allowing would not help.
-    most = _filled(session, numbers, drawn, infills) if unfit else filled
     wanted = sum(1 << position for position in study.design.positions)
     common = np.bitwise_and.reduce(filled, axis=0) & wanted
     allowed = np.bitwise_and.reduce(most, axis=0) & wanted
@@ -213,28 +211,47 @@ def _generators(session: Session, study: StudyFile) -> dict[str, int]:
     return {name: known[name] for name in study.design.generators}
 
 
+class _Filled(NamedTuple):
+    """For each generator and story, the positions that can be shown: bit p for position p."""
+
+    usable: NDArray[np.int64]
+    allowed: NDArray[np.int64]
+    """The same if every status was allowed."""
+    all_fit: bool
+    """Whether no infill has another status."""
+
+
 def _filled(
     session: Session,
     generators: Sequence[int],
     drawn: Sequence[Drawn],
-    usable: Sequence[ColumnElement[bool]],
-) -> NDArray[np.int64]:
-    """For each generator and story, the positions that can be shown: bit p for position p."""
-    bit = case({position: 1 << position for position in POSITIONS}, value=InfillRow.position)
+    infills: Sequence[ColumnElement[bool]],
+    usable: Collection[str],
+) -> _Filled:
+    fits = InfillRow.status.in_(usable)
+    # Nobody can mark an empty sentence, whatever statuses are allowed.
+    bit = case((InfillRow.text != "", literal(1).bitwise_lshift(InfillRow.position)), else_=0)
     query = (
-        select(InfillRow.generator_id, InfillRow.story_id, func.sum(bit))
-        # Nobody can mark an empty sentence, whatever statuses are allowed.
-        .where(*usable, InfillRow.text != "")
+        select(
+            InfillRow.generator_id,
+            InfillRow.story_id,
+            func.sum(case((fits, bit), else_=0)),
+            func.sum(bit),
+            func.sum(case((fits, 0), else_=1)),
+        )
+        .where(*infills)
         .group_by(InfillRow.generator_id, InfillRow.story_id)
     )
-    filled = np.zeros((len(generators), len(drawn)), dtype=np.int64)
+    found = np.zeros((2, len(generators), len(drawn)), dtype=np.int64)
     ids = np.array([story.id for story in drawn])
     place = {number: at for at, number in enumerate(generators)}
-    lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
-    for part in lines.partitions():
-        generator, story, mask = (np.array(column) for column in zip(*part, strict=True))
-        filled[[place[one] for one in generator.tolist()], np.searchsorted(ids, story)] = mask
-    return filled
+    unfit = 0
+    for part in session.execute(query, execution_options={"yield_per": AT_ONCE}).partitions():
+        generator, story, *masks, others = (np.array(column) for column in zip(*part, strict=True))
+        at = [place[one] for one in generator.tolist()]
+        found[:, at, np.searchsorted(ids, story)] = masks
+        unfit += int(others.sum())
+    return _Filled(found[0], found[1], not unfit)
 
 
 def _unfit(

@@ -17,7 +17,7 @@ _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 _COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-_NOT_READ = re.compile("[^a-z0-9]+")
+_NOT_READ = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 # The characters that the bytes 0x80–0xBF become if UTF-8 is read as Windows-1252 (or Latin-1).
 _TAIL = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
@@ -134,7 +134,7 @@ def as_read(sentences: Iterable[str]) -> str:
     """
     whole = unicodedata.normalize("NFKC", "".join(sentences)).casefold()
     if whole.isascii():
-        return _NOT_READ.sub("", whole)
+        return whole.encode("ascii").translate(None, _NOT_READ).decode("ascii")
     return "".join(one for one in whole if unicodedata.category(one)[0] in "LMN" and not is_ignorable(one))
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, event
 
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.purge import purge
 from humaneval.crowd.review import review_work
 from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import GeneratorRequest, Story
@@ -23,6 +24,7 @@ from humaneval.kinds import build
 from humaneval.report.archive import make_archive
 from humaneval.report.infill_release import write_release
 from humaneval.store.stories import add_stories
+from humaneval.store.types import now
 from humaneval.study.create import create_study
 from humaneval.study.enlarge import enlarge
 from humaneval.study.file import read_study_file
@@ -118,6 +120,7 @@ def test_a_form_can_be_sent_while_any_verb_works_on_thousands(
         "create": lambda: create_study(sqlite_engine, "another", settings, source),
         "enlarge": lambda: enlarge(opened, 400),
         "extend": lambda: extend_all(at, 3),
+        "purge": lambda: purge(sqlite_engine, now(), now()),
     }
     held = Held(sqlite_engine)
     with somebody_sends(link) as waits:
