@@ -1,4 +1,4 @@
-"""`simulate`: let simulated annotators answer a study, at the local marketplace or by link."""
+"""`simulate`: let simulated annotators answer a study: at the marketplace, at a stand-in, or by link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.progress import progress
-from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.simulated import Crowd, Skills, follow_links, take_part, work_through
 from humaneval.simulated.annotator import Key
 from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
@@ -55,7 +55,7 @@ from humaneval.text import command, listed
 @click.option(
     "--to",
     "where",
-    type=click.Choice(["local", "link"]),
+    type=click.Choice(["local", "link", "prolific"]),
     show_default="where STUDY is up",
     help="The endpoint where the simulated annotators work.",
 )
@@ -81,12 +81,19 @@ def simulate(
     """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated
     permanently.
 
-    `humaneval serve` and, for --to local, `humaneval market serve` must be running. If the study has a
-    control, let the annotators notice it with --skill control=1.
+    `humaneval serve` must be running, with `humaneval market serve` for --to local, and
+    `humaneval prolific serve` for --to prolific. If the study has a control, let the annotators notice it
+    with --skill control=1.
     """
     opened, where = app.study(study), where or app.where(study)
+    there = endpoint(where, app.settings)
+    if where == "prolific" and there.spends_money:
+        raise UsageError(
+            f"simulated annotators take part only at a stand-in on this machine, not at {there.api_url}",
+            f"Set PROLIFIC_URL to what `{command('prolific', 'serve')}` prints.",
+        )
     key = _key(opened, key_file)
-    urls = preview_urls(opened, endpoint(where, app.settings))
+    urls = preview_urls(opened, there)
     if not urls:
         raise UsageError(
             f"study {study!r} is not up at {where}",
@@ -134,6 +141,9 @@ def _rows(study: Study) -> int:
 def _answer(study: Study, where: str, urls: Sequence[str], crowd: Crowd, key: Key) -> Worked:
     """Send the crowd to the study's pages."""
     with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
+        if where == "prolific":
+            site, _, study_there = urls[0].rpartition("/studies/")
+            return take_part(crowd, site, study_there, key, advance)
         if where != "link":
             return work_through(crowd, urls[0], key, advance)
         # A panel's ids do no harm to links of other kinds.

@@ -9,7 +9,7 @@ from random import Random
 
 from humaneval.domain import CEILING, POSITIONS
 from humaneval.errors import PlatformError
-from humaneval.simulated.browser import FoundForm
+from humaneval.simulated.browser import PATIENCE, Browser, FoundForm
 from humaneval.text import command, shown_hash
 
 Key = Mapping[str, Sequence[Mapping[str, object]]]
@@ -54,6 +54,12 @@ class Crowd:
     seed: int = 0
     country: str = ""
     """The country that all of them give if a marketplace asks; empty: they give none."""
+    as_people: bool = False
+    """Their browsers do not say that they are programs: to test what servers do with people."""
+
+    def browser(self) -> Browser:
+        """The browser of one of them."""
+        return Browser(PATIENCE, program=not self.as_people)
 
     def name(self, number: int) -> str:
         """The name with which annotator `number` signs in."""

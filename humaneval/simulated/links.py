@@ -7,14 +7,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 from humaneval.errors import PlatformError
 from humaneval.simulated.annotator import Crowd, Key
-from humaneval.simulated.browser import PATIENCE, Browser, Page
+from humaneval.simulated.browser import Browser, Page
 from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
 
 
 def follow_links(
-    crowd: Crowd, links: Sequence[str], key: Key, advance: Callable[[int], None] = lambda amount: None
+    crowd: Crowd,
+    links: Sequence[str],
+    key: Key,
+    advance: Callable[[int], None] = lambda amount: None,
+    *,
+    at_once: int = AT_ONCE,
 ) -> Worked:
-    """Let every annotator of `crowd` follow a link: one each, or all the same if there is only one."""
+    """Let every annotator of `crowd` follow a link: one each, or all the same if there is only one.
+
+    With `at_once=1` they come one after the other, in the order of their numbers.
+    """
     own = len(links) > 1
 
     def one(number: int) -> bool:
@@ -23,13 +31,13 @@ def follow_links(
         advance(1)
         return submitted
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         outcomes = list(pool.map(one, range(1, min(crowd.size, len(links) if own else crowd.size) + 1)))
     return Worked(sum(outcomes), len(outcomes) - sum(outcomes))
 
 
 def _follow(crowd: Crowd, link: str, key: Key) -> bool:
-    browser = Browser(PATIENCE, program=True)
+    browser = crowd.browser()
     return answer(browser, browser.get(link), crowd, key) is not None
 
 

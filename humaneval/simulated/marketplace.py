@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 from humaneval.errors import PlatformError
 from humaneval.simulated.annotator import Crowd, Key
-from humaneval.simulated.browser import PATIENCE, Browser, Page
+from humaneval.simulated.browser import Browser, Page
 from humaneval.text import command
 
 AT_ONCE = 6
@@ -26,22 +26,30 @@ class Worked(NamedTuple):
 
 
 def work_through(
-    crowd: Crowd, preview_url: str, key: Key, advance: Callable[[int], None] = lambda amount: None
+    crowd: Crowd,
+    preview_url: str,
+    key: Key,
+    advance: Callable[[int], None] = lambda amount: None,
+    *,
+    at_once: int = AT_ONCE,
 ) -> Worked:
-    """Let every annotator of `crowd` take one HIT of the group behind `preview_url`."""
+    """Let every annotator of `crowd` take one HIT of the group behind `preview_url`.
+
+    With `at_once=1` they come one after the other, in the order of their numbers.
+    """
 
     def one(number: int) -> bool:
         submitted = _take_one(crowd, number, preview_url, key)
         advance(1)
         return submitted
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         outcomes = list(pool.map(one, range(1, crowd.size + 1)))
     return Worked(sum(outcomes), len(outcomes) - sum(outcomes))
 
 
 def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
-    browser = Browser(PATIENCE, program=True)
+    browser = crowd.browser()
     entry = expect(browser.get(preview_url), 200, "signing in")
     sign_in = entry.form(action="/signin")
     if sign_in is None:

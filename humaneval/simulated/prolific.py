@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from humaneval.errors import PlatformError
 from humaneval.simulated.annotator import Crowd, Key
-from humaneval.simulated.browser import PATIENCE, Browser, Page
+from humaneval.simulated.browser import Page
 from humaneval.simulated.links import answer
 from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
 from humaneval.text import command
@@ -46,7 +46,7 @@ def take_part(
 
 
 def _take_one(crowd: Crowd, number: int, site: str, study_id: str, key: Key) -> bool:
-    browser = Browser(PATIENCE, program=True)
+    browser = crowd.browser()
     entry = expect(browser.get(f"{site}/studies/{study_id}"), 200, "coming in")
     come_in = entry.form(action="/enter")
     if come_in is None:

@@ -99,3 +99,19 @@ def test_P19_listening_is_confirmed_and_can_be_repeated(
     assert world.rows() != []
     assert world.server.deliver()
     assert world.rows() == []
+
+
+def test_simulated_annotators_take_part_at_the_stand_in_and_never_at_prolific(
+    world: World, run: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    simulate = ("simulate", "study", "--skill", "control=1")
+    code, said = run(*simulate, "--annotators", "3")
+    assert (code, "3 simulated annotators submitted; 0 found nothing to do." in said) == (0, True)
+    code, said = run(*simulate, "--seed", "1", "--annotators", "2", "--json")
+    told = json.loads(said)
+    assert (code, told["submitted"], told["found_nothing"]) == (0, 1, 1)
+    assert world.collect().new == 4
+    monkeypatch.setenv("PROLIFIC_URL", "https://api.prolific.com")
+    code, said = run(*simulate, "--to", "prolific")
+    assert (code, "only at a stand-in on this machine, not at https://api.prolific.com" in said) == (2, True)
