@@ -20,7 +20,6 @@ from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
     METADATA,
-    SENTENCE_COLUMNS,
     GeneratorRow,
     PassageRow,
     RowRow,
@@ -303,7 +302,7 @@ def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
             StoryRow.title,
             StoryRow.source,
             StoryRow.split,
-            *SENTENCE_COLUMNS,
+            StoryRow.sentences.label("story"),
         )
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
@@ -311,7 +310,7 @@ def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
         .order_by(GeneratorRow.name, PassageRow.story_id, PassageRow.position)
     )
     lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
-    for position, shown, generator, key, title, source, split, one, two, three, four, five in lines:
-        story = Story(key, (one, two, three, four, five), title, source, split)
+    for position, shown, generator, key, title, source, split, sentences in lines:
+        story = Story(key, tuple(sentences), title, source, split)
         if doubt := doubt_about(story, position, generator, shown[position - 1]):
             yield doubt

@@ -23,7 +23,7 @@ from humaneval.domain import POSITIONS, shown_statuses
 from humaneval.errors import DesignError
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.stories import AUTO, of_split, splits_hint
-from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, RunRow, StoryRow
+from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.text import as_read, command
 
@@ -131,9 +131,11 @@ def shown_by(session: Session, rows: Iterable[Sequence[Cell]], until: datetime |
     filled: dict[Cell, Filled] = {}
     for keys in batches(sorted({cell.story for cell in cells}), ASKED_FOR):
         told = session.execute(
-            select(StoryRow.key, StoryRow.id, StoryRow.title, *SENTENCE_COLUMNS).where(StoryRow.key.in_(keys))
+            select(StoryRow.key, StoryRow.id, StoryRow.title, StoryRow.sentences).where(
+                StoryRow.key.in_(keys)
+            )
         )
-        here = {key: ShownStory(id, title, tuple(told)) for key, id, title, *told in told}
+        here = {key: ShownStory(id, title, tuple(sentences)) for key, id, title, sentences in told}
         stories |= here
         of = {story.id: key for key, story in here.items()}
         lines = session.execute(
@@ -179,13 +181,13 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
 
 def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> list[Drawn]:
     """The stories of the study's design, as of now or of `until`. Raises DesignError without any."""
-    query = select(StoryRow.id, StoryRow.key, *SENTENCE_COLUMNS).where(
+    query = select(StoryRow.id, StoryRow.key, StoryRow.sentences).where(
         of_split(session, study.design.split, until)
     )
     stories: list[Drawn] = []
     texts: set[bytes] = set()
     lines = session.execute(query.order_by(StoryRow.id), execution_options={"yield_per": AT_ONCE})
-    for number, key, *sentences in lines:
+    for number, key, sentences in lines:
         read = as_read(sentences).encode("utf-8", "surrogatepass")
         text = hashlib.blake2b(read, digest_size=16).digest()
         texts.add(text)
