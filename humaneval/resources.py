@@ -23,20 +23,14 @@ def bundled(name: str) -> Path:
 @cache
 def words_in(language: str, mturk: bool = False) -> Mapping[str, str]:
     """The words of the annotators' pages in `language`; none if there is no file for it. With `mturk`, those
-    that workers of Mechanical Turk know from there."""
-    return words_in_folder(bundled("hit_templates/words"), language, mturk)
-
-
-@cache
-def words_in_folder(folder: Path, language: str, mturk: bool = False) -> Mapping[str, str]:
-    """The words of a folder's file for `language`; see `words_in`.
+    that workers of Mechanical Turk know from there.
 
     Region and script may be missing from the file's name: `de-AT` finds `de.toml`.
     """
     parts = language.lower().split("-")
     if parts[0] == "zh" and not _TRADITIONAL & set(parts):
         parts = ["zh", "hans"]
-    files = {path.stem.lower(): path for path in folder.glob("*.toml")}
+    files = {path.stem.lower(): path for path in bundled("hit_templates/words").glob("*.toml")}
     for size in range(len(parts), 0, -1):
         if path := files.get("-".join(parts[:size])):
             words = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -10,9 +10,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from humaneval.domain import Sentences
-from humaneval.errors import SettingsError, UsageError
-from humaneval.resources import bundled, word_languages, words_in, words_in_folder
-from humaneval.scoring.questions.question import DETECT, load_question
+from humaneval.errors import SettingsError
+from humaneval.resources import bundled, word_languages, words_in
 from humaneval.text import command, number_in
 
 if TYPE_CHECKING:
@@ -163,27 +162,16 @@ def with_texts(values: dict[str, Any]) -> None:
 
     An English one that `init` wrote counts as left out if the page has another language.
     """
-    page, question = values.get("page", {}), values.get("question", DETECT)
+    page = values.get("page", {})
     language = page.get("language", ENGLISH) if isinstance(page, dict) else ENGLISH
-    language = language if isinstance(language, str) else ENGLISH
-    english, own = words_in(ENGLISH), words_in(language)
-    asked = [question_words(question, one) for one in (language, ENGLISH)]
+    english, own = words_in(ENGLISH), words_in(language) if isinstance(language, str) else {}
     for key, section in SETTINGS.items():
         settings, name = values.setdefault(section, {}), "text" if key == "consent" else key
         if not isinstance(settings, dict):  # pydantic says what is wrong
             continue
         if name not in settings or _same(settings[name], english[key]):
-            text = asked[0].get(key) or asked[1].get(key) or own.get(key) or english[key]
+            text = own.get(key) or english[key]
             settings[name] = text.split(", ") if key == "keywords" else text
-
-
-def question_words(question: object, language: str) -> Mapping[str, str]:
-    """The words of a question's own folder in `language`; none if there are none, or no such question."""
-    try:
-        folder = load_question(str(question)).folder
-    except UsageError:  # the study file's check says so
-        return {}
-    return words_in_folder(folder / "words", language)
 
 
 def _same(setting: object, english: str) -> bool:
