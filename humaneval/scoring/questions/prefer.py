@@ -34,6 +34,7 @@ class Prefer(Question):
 
     name = "prefer"
     summary = "Which of two sentences fits the story better?"
+    example = Truth(("human", "control"), Role.CONTROL, 3, 5, "control")
 
     def settings(self, values: Settings) -> Settings:
         """`ties`: whether people may see no difference; false by default."""
@@ -62,6 +63,10 @@ class Prefer(Question):
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """The first, the second, or, where ties are allowed, no difference."""
         return (AnswerField(CHOICE, NEITHER if settings["ties"] else SECOND),)
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """As on the page."""
+        return {FIRST: "A", SECOND: "B"}.get(value, "no difference")
 
     def obvious(self, truth: Truth, settings: Settings) -> Mapping[str, tuple[int, ...]]:
         """The sentence that is not the control's."""
