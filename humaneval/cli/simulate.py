@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
-from sqlalchemy import select
 
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.crowd.addresses import is_static, preview_urls
@@ -15,14 +14,12 @@ from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.progress import progress
-from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.simulated import Crowd, Skills, crowd_for, follow_links, work_through
 from humaneval.simulated.annotator import Key
 from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
-from humaneval.store.tables import PassageRow
-from humaneval.study.asked import asked_by
 from humaneval.study.stored import Study, mark_simulated, put_up, study_key
 from humaneval.text import command, listed
 
@@ -101,15 +98,8 @@ def simulate(
             "Simulated annotators run no scripts. Rehearse with another study, published without --static.",
         )
     generators = opened.settings.design.generators
-    crowd = Crowd(
-        annotators or _rows(opened),
-        parse_skills(skills, generators),
-        careless,
-        seed,
-        asked=asked_by(opened.settings),
-        sentences=_sentences(opened),
-        control=opened.settings.design.control,
-    )
+    skilled = parse_skills(skills, generators)
+    crowd = crowd_for(opened, annotators or _rows(opened), skilled, careless=careless, seed=seed)
     mark_simulated(opened)
     try:
         worked = _answer(opened, where, urls, crowd, key)
@@ -132,13 +122,6 @@ def simulate(
     for generator in generators:
         told = "".join(f", true {line}" for line in crowd.true_scores(generator, generators))
         say(f"  {generator}: skill {crowd.skills.of(generator):g}{told}")
-
-
-def _sentences(study: Study) -> int:
-    """How many a passage of the study has."""
-    with reading(study.engine) as session:
-        shown = select(PassageRow.sentences).where(PassageRow.study_id == study.id).limit(1)
-        return len(session.scalars(shown).one())
 
 
 def _rows(study: Study) -> int:

@@ -73,13 +73,21 @@ WHOLE = Shard(1, 1)
 
 
 def blanks_of(
-    stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: Shard = WHOLE
+    stories: Iterable[Story],
+    positions: Sequence[int] = (),
+    samples: int = 1,
+    *,
+    shard: Shard = WHOLE,
+    rest: bool = False,
 ) -> list[Blank]:
-    """Every blank of `stories`, or those of one shard. All blanks of a story are in the same shard."""
+    """Every blank of `stories` (without `positions`: at all of them), or those of one shard. All blanks of a
+    story are in the same shard. The `rest` of a story never begins with its first sentence.
+    """
     mine = [story for number, story in enumerate(stories) if number % shard.parts == shard.part - 1]
     return [
         Blank(story, position, sample)
         for story in mine
-        for position in positions
+        for position in (positions or range(1 + rest, len(story.sentences) + 1))
+        if position <= len(story.sentences)
         for sample in range(1, samples + 1)
     ]

@@ -149,11 +149,13 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         stories=stories,
         positions=design.positions,
         rows=len(study.rows),
-        passages_per_row=design.row_size,
+        passages_per_row=settings.row_size,
         annotators=-(-len(study.rows) // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
         order=(
-            "Williams square" if design.row_size == len(design.generators) else "balanced incomplete blocks"
+            "Williams square"
+            if settings.row_size == len(settings.conditions)
+            else "balanced incomplete blocks"
         ),
         top_up=design.top_up,
         preset=preset,

@@ -11,7 +11,9 @@ from humaneval.domain import CEILING, SENTENCES, Role
 from humaneval.errors import PlatformError
 from humaneval.scoring.questions.question import DETECT, Truth, load_question
 from humaneval.simulated.browser import FoundForm
-from humaneval.study.asked import Asked
+from humaneval.store.engine import reading
+from humaneval.study.asked import Asked, asked_by
+from humaneval.study.stored import Study, length_of_study
 from humaneval.text import command
 
 Key = Mapping[str, Sequence[Mapping[str, object]]]
@@ -69,15 +71,14 @@ class Crowd:
         The control is not scored, so it counts in no other generator's.
         """
         question, settings = self.asked
-        skills = {
-            name: self.skills.of(name) for name in generators if name in (generator,) or name != self.control
-        }
+        others = [name for name in generators if name not in (generator, self.control)]
+        skills = {name: self.skills.of(name) for name in (generator, *others)}
         found = []
         for scale in question.scales(settings, self.sentences):
             score = question.true_score(generator, skills, settings, self.sentences, scale.name)
             if score is not None:
-                low_to_high = scale.binary or (scale.low, scale.high) == (0, 1)
-                found.append(f"score {score:.0%}" if low_to_high else f"{scale.title} {score:.2f}")
+                is_share = (scale.low, scale.high) == (0, 1)
+                found.append(f"score {score:.0%}" if is_share else f"{scale.title} {score:.2f}")
         return found
 
     def name(self, number: int) -> str:
@@ -112,3 +113,21 @@ class Crowd:
         names = [str(passage[each]) for each in ("generator", "other") if passage.get(each)]
         role = Role.CONTROL if self.control in names else Role.SYSTEM
         return Truth(tuple(names), role, int(str(passage["position"])), self.sentences, self.control)
+
+
+def crowd_for(
+    study: Study, size: int, skills: Skills, *, careless: float = 0.0, seed: int = 0, country: str = ""
+) -> Crowd:
+    """A crowd that knows what `study` asks."""
+    with reading(study.engine) as session:
+        sentences = length_of_study(session, study.id)
+    return Crowd(
+        size,
+        skills,
+        careless,
+        seed,
+        country,
+        asked=asked_by(study.settings),
+        sentences=sentences,
+        control=study.settings.design.control,
+    )

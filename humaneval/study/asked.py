@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func
 
 from humaneval.domain import Role
-from humaneval.scoring.questions.question import Answer, Question, Settings, Truth, load_question
+from humaneval.scoring.questions.question import Answer, Question, Settings, Truth
 from humaneval.store.tables import GeneratorRow, PassageRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
@@ -55,8 +55,7 @@ class Asked(NamedTuple):
 
 def asked_by(study: StudyFile) -> Asked:
     """What `study` asks about each passage."""
-    question = load_question(study.question)
-    return Asked(question, question.settings(study.answers))
+    return Asked(study.asked, study.answer_settings)
 
 
 _passages = table(PassageRow)

@@ -33,10 +33,10 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
     return Plan(
         annotators=rows or design.annotators,
         rows_per_annotator=design.rows_per_annotator,
-        passages_per_row=design.row_size,
+        passages_per_row=settings.row_size,
         responses_per_passage=design.responses_per_passage,
         stories=stories or design.stories,
-        generators=len(design.generators),
+        generators=len(settings.conditions),
         controls=int(missed != "none" and design.control in design.generators),
         excluded="row" if missed == "row" else "annotator",
         always=int(design.control in design.generators),

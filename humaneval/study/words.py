@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from humaneval.errors import SettingsError
+from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.resources import bundled, word_languages, words_in
 from humaneval.scoring.questions.question import DETECT, load_question
 from humaneval.text import command, number_in
@@ -170,11 +170,14 @@ def with_texts(values: dict[str, Any]) -> None:
 
     An English one that `init` wrote counts as left out if the page has another language, or another question.
     """
-    page, name = values.get("page", {}), values.get("question", DETECT)
+    page, question = values.get("page", {}), values.get("question", DETECT)
     language = page.get("language", ENGLISH) if isinstance(page, dict) else ENGLISH
-    if not (isinstance(language, str) and isinstance(name, str)):  # pydantic says what is wrong
-        language, name = ENGLISH, DETECT
-    folder = load_question(name).folder
+    if not isinstance(language, str):  # pydantic says what is wrong
+        language = ENGLISH
+    try:
+        folder = load_question(str(question)).folder
+    except HumanEvalError:  # and here, the check of the question
+        folder = None
     english, own = words_in(ENGLISH, question=folder), words_in(language, question=folder)
     usual = words_in(ENGLISH)
     for key, section in SETTINGS.items():
