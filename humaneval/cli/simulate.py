@@ -120,7 +120,10 @@ def simulate(
         return
     say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
     for generator in generators:
-        told = "".join(f", true {line}" for line in crowd.true_scores(generator, generators))
+        # A person's whole story has no boundary that could be drawn at random.
+        known = not (crowd.asked.question.rest and generator == opened.settings.design.human)
+        scores = crowd.true_scores(generator, generators) if known else []
+        told = "".join(f", true {line}" for line in scores)
         say(f"  {generator}: skill {crowd.skills.of(generator):g}{told}")
 
 

@@ -99,3 +99,11 @@ class Prefer(Question):
         if ties and rng.random() < TIES * (1 - abs(ahead)):
             return {CHOICE: NEITHER}
         return {CHOICE: FIRST if rng.random() < (1 + ahead) / 2 else SECOND}
+
+    def true_score(
+        self, generator: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""
+    ) -> float | None:
+        """The mean over its opponents of what `simulate` gives."""
+        ahead = [skills[other] - skills[generator] for other in skills if other != generator]
+        worth = [(1 + by * (1 - (TIES * (1 - abs(by)) if settings["ties"] else 0))) / 2 for by in ahead]
+        return sum(worth) / len(worth) if worth else None
