@@ -1,16 +1,17 @@
 "use strict";
 (() => {
-  const form = document.getElementById("form");
+  const form = document.forms.form;
   const { elements: fields, dataset: words } = form;
-  const passages = [...form.querySelectorAll(".passage:has([required])")];
-  const progress = document.getElementById("progress");
-  const button = form.querySelector("button");
-  const send = button.textContent;
-  const chosen = (passage) => passage.querySelector(":checked");
+  const all = (css) => [...form.querySelectorAll(css)];
+  const passages = all(".passage:has([required])");
+  const button = form.querySelector("button"), send = button.textContent;
+  // A group has no answer.
+  const open = (part) => part.querySelector("input:invalid");
+  const mark = (part) => part.classList.toggle("missing", open(part));
 
   if (fields.consent.disabled) return; // a preview
 
-  // Answers outlast a reload, in the tab's history if storage is blocked.
+  // Answers outlast a reload.
   const key = fields.form.value + (fields.token ?? fields.assignmentId).value;
   const save = () => {
     const kept = Object.fromEntries(new FormData(form));
@@ -20,67 +21,77 @@
     } catch { /* blocked */ }
   };
   let kept = history.state?.[key];
-  try { kept = JSON.parse(sessionStorage[key]); } catch { /* blocked, or new */ }
-  for (const [name, value] of Object.entries(kept ?? {})) {
+  try { kept = JSON.parse(sessionStorage[key]); } catch { /* new */ }
+  for (const name in kept) {
     const field = fields[name];
     if (field?.type === "checkbox") field.checked = true;
-    else if (field && !field.value) field.value = value;
+    else if (field) field.value ||= kept[name];
   }
+  for (const part of all("details:has(:checked)")) part.open = true;
 
-  // Seconds each passage was in view before its first choice.
+  // Seconds in view before each answer.
   const clocks = passages.map(() => ({}));
   const tick = (index, seen = clocks[index].seen) => {
-    const clock = clocks[index], field = fields[`seconds-${index + 1}`];
-    if (clock.since) field.value = (Number(field.value) + (performance.now() - clock.since) / 1000).toFixed(2);
+    const clock = clocks[index], field = fields[`seconds-${index + 1}`], now = performance.now();
+    if (clock.since) field.value = (+field.value + (now - clock.since) / 1000).toFixed(2);
     clock.seen = seen;
-    clock.since = seen && !document.hidden && !chosen(passages[index]) ? performance.now() : 0;
+    clock.since = seen && !document.hidden && open(passages[index]) ? now : 0;
   };
-  // A third in view, or much of a small window.
-  const watcher = new IntersectionObserver((entries) => {
+  const tickAll = () => clocks.forEach((_, index) => tick(index));
+  // A third, or much of a small window.
+  const eye = new IntersectionObserver((entries) => {
     for (const { target, intersectionRatio: part, intersectionRect: { height } } of entries) {
       tick(passages.indexOf(target), part > 0.3 || height > 150);
     }
-  }, { threshold: [0, 0.1, 0.2, 0.31, 0.5] });
-  for (const passage of passages) watcher.observe(passage);
-  document.addEventListener("visibilitychange", () => { passages.forEach((_, index) => tick(index)); save(); });
+  }, { threshold: [0, .1, .2, .31, .5] });
+  for (const passage of passages) eye.observe(passage);
+  document.addEventListener("visibilitychange", () => { tickAll(); save(); });
 
-  const tell = (text, values) => { progress.textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]); };
-  const say = () => tell(words.answered, { done: passages.filter(chosen).length, total: passages.length });
-  form.addEventListener("change", ({ target }) => {
-    const index = passages.indexOf(target.closest(".passage"));
-    if (index >= 0) tick(index);
-    target.closest(".missing")?.classList.remove("missing");
+  const left = () => passages.flatMap((passage, index) => open(passage) ? index + 1 : []);
+  const tell = (text, values) => {
+    all("#progress")[0].textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]);
+  };
+  const say = () => tell(words.answered, { done: passages.length - left().length, total: passages.length });
+  const on = form.addEventListener.bind(form);
+  on("change", () => {
+    tickAll();
+    all(".missing").forEach(mark);
     save();
     say();
   });
 
-  // Keys 1 to 5 choose in the story with the focus.
-  form.addEventListener("keydown", (event) => {
-    const radio = event.target.closest(".passage")?.querySelectorAll("input")[event.key - 1];
-    if (!radio || event.ctrlKey || event.metaKey || event.altKey) return;
+  // Number keys choose.
+  on("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const radio = [...fields].find(({ type, name, value }) =>
+      type === "radio" && name === event.target.name && value === event.key);
+    if (!radio?.checkVisibility()) return;
     radio.focus();
     radio.click();
     event.preventDefault();
   });
 
+  // What appears gets the focus.
+  on("toggle", ({ target }) => {
+    if (target.firstChild === document.activeElement) target.querySelector("input")?.focus();
+  }, true);
+
   let sent;
   const ready = () => { button.disabled = false; button.textContent = send; say(); };
-  form.addEventListener("submit", async (event) => {
-    for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", !chosen(group));
-    const first = form.querySelector(".missing input");
+  on("submit", async (event) => {
+    event.preventDefault();
+    all(".agree, .passage").forEach(mark);
+    const [first] = all(".missing input:invalid");
     if (first) {
-      event.preventDefault();
       first.focus();
-      const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
-      return tell(open[0] ? words.open : words.tick, { stories: open.join(words.separator) });
+      return tell(left()[0] ? words.open : words.tick, { stories: left().join(words.separator) });
     }
     save();
     sent = button.disabled = true;
     button.textContent = words.sending;
-    setTimeout(() => button.disabled && ready(), 10000);
-    if (!fields.token) return;
-    event.preventDefault(); // stay if nobody answers
-    if ((await fetch(form.action, { method: "HEAD" }).catch(() => 0)).ok) return form.submit();
+    setTimeout(() => button.disabled && ready(), 1e4);
+    // Stay if nobody answers.
+    if (!fields.token || (await fetch(form.action, { method: "HEAD" }).catch(() => 0)).ok) return form.submit();
     ready();
     tell(words.unsent);
   });

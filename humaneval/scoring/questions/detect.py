@@ -22,10 +22,15 @@ class Detect(Question):
 
     name = "detect"
     summary = "Which sentence of the story was written by a machine?"
+    finds = True
 
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """The marked sentence."""
         return (AnswerField(CHOICE, sentences),)
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """The sentence, by its number."""
+        return f"sentence {value}"
 
     def scales(self, settings: Settings, sentences: int) -> tuple[Scale, ...]:
         """The share not identified."""

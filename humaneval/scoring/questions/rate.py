@@ -27,7 +27,7 @@ POINTS = range(3, 8)
 USUAL = {"quality": ("very bad", "very good")}
 """The scale of a study that names none."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-TAKEN = frozenset({*COLUMNS, "other", "question", "row_passages", "country", "by_program"})
+TAKEN = frozenset({*COLUMNS, "row_passages", "simulated", "platform_lost", "answer", "comment", "seconds"})
 """Columns of the response table, which no scale may be called."""
 
 
@@ -65,6 +65,10 @@ class Rate(Question):
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """One for each scale."""
         return tuple(AnswerField(name, settings["points"]) for name in settings["scales"])
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """The rating, of how many points."""
+        return f"{name.replace('_', ' ')} {value} of {settings['points']}"
 
     def obvious(self, truth: Truth, settings: Settings) -> Mapping[str, tuple[int, ...]]:
         """Below the middle of the scale on which the control is bad."""
