@@ -100,9 +100,11 @@ def _one_chromium(chromium_path: str) -> Iterator[Browser]:
 @pytest.fixture
 def chromium(_one_chromium: Browser) -> Iterator[Browser]:
     """One browser for all tests; each test makes profiles of its own, whose pages do not outlive it."""
+    others = list(_one_chromium.contexts)
     yield _one_chromium
     for profile in _one_chromium.contexts:
-        profile.close()
+        if profile not in others:
+            profile.close()
 
 
 def _unpacked() -> Path:

@@ -3,7 +3,9 @@ whichever way a page sends them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -11,9 +13,10 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 from humaneval.market import MarketServer, Mode, open_market
+from tests.fixtures import nobodys_session
 from tests.integration.market.conftest import EXTERNAL, HIT
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
@@ -159,29 +162,34 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MarketServer]:
     engine.dispose()
 
 
-@pytest.fixture
-def mturk(market: MarketServer, client_of: Callable[..., Any]) -> Any:
+@pytest.fixture(scope="module")
+def mturk(market: MarketServer) -> Iterator[Any]:
     """Its requester."""
-    return client_of(market.url)
+    client = nobodys_session().client("mturk", endpoint_url=market.url, region_name="us-east-1")
+    with closing(client):
+        yield client
 
 
 @pytest.fixture(scope="module")
-def signed_in(_one_chromium: Browser, market: MarketServer) -> StorageState:
-    """What a browser keeps of a worker who signed in."""
+def ada(_one_chromium: Browser, market: MarketServer) -> Iterator[Page]:
+    """One page for all HITs, in a profile in which Ada is signed in: making another takes as long as a test
+    does."""
     with _one_chromium.new_context() as context:
+        context.set_default_timeout(10_000)
         page = context.new_page()
         page.goto(f"{market.url}/hits")
         sign_in(page)
         page.locator(".who .name").wait_for()
-        return context.storage_state()
+        yield page
 
 
 @pytest.fixture
-def context(chromium: Browser, signed_in: StorageState) -> Iterator[BrowserContext]:
-    """A profile in which Ada is signed in."""
-    with chromium.new_context(storage_state=signed_in) as context:
-        context.set_default_timeout(10_000)
-        yield context
+def page(ada: Page) -> Iterator[Page]:
+    """Ada's, alone."""
+    yield ada
+    for other in ada.context.pages:
+        if other is not ada:
+            other.close()
 
 
 @pytest.fixture
@@ -192,13 +200,13 @@ def stranger(chromium: Browser) -> Iterator[BrowserContext]:
         yield context
 
 
-def take(context: BrowserContext, mturk: Any, market: MarketServer, asked: str, **values: Any) -> Page:
-    """A HIT with this question, accepted."""
-    hit = mturk.create_hit(**{**HIT, "Question": asked, **values})["HIT"]
-    page = context.new_page()
-    page.goto(f"{market.url}/hits/{hit['HITId']}")
-    page.get_by_role("button", name="Accept").click()
-    return page
+def take(page: Page, mturk: Any, market: MarketServer, asked: str) -> None:
+    """Show a HIT with this question, accepted."""
+    hit = mturk.create_hit(**{**HIT, "Question": asked})["HIT"]
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page.request.get(f"{market.url}/hits").text())
+    assert csrf
+    accepted = page.request.post(f"{market.url}/hits/{hit['HITId']}/accept", form={"csrf": csrf[1]})
+    page.goto(accepted.url)
 
 
 def sign_in(page: Page) -> None:
@@ -229,13 +237,18 @@ def answers(page: Page, mturk: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("habit", HABITS)
 def test_X45_answers_arrive_whichever_way_a_page_sends_them(
-    context: BrowserContext, mturk: Any, market: MarketServer, habit: str
+    page: Page, mturk: Any, market: MarketServer, habit: str
 ) -> None:
     elsewhere: list[str] = []
-    context.on("request", lambda request: elsewhere.append(request.url))
-    page = take(context, mturk, market, question(HABITS[habit]))
+
+    def asked(request: Request) -> None:
+        elsewhere.append(request.url)
+
+    page.context.on("request", asked)
+    take(page, mturk, market, question(HABITS[habit]))
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
     sent = answers(page, mturk)
+    page.context.remove_listener("request", asked)
     assert [each for each in sent if each[0] != "id"] == [("choice", "3")]
     assert {urlsplit(url).hostname for url in elsewhere if url.startswith("http")} == {"127.0.0.1"}
 
@@ -279,21 +292,21 @@ def elsewhere() -> Iterator[str]:
 
 @pytest.mark.parametrize("habit", ON_A_SERVER[1:])
 def test_X45_so_they_do_from_a_requesters_own_server(
-    context: BrowserContext, mturk: Any, market: MarketServer, elsewhere: str, habit: str
+    page: Page, mturk: Any, market: MarketServer, elsewhere: str, habit: str
 ) -> None:
     asked = EXTERNAL.replace(
         "https://lab.example/form?study=7", f"{elsewhere}/{ON_A_SERVER.index(habit)}?a=1"
     )
-    page = take(context, mturk, market, asked)
+    take(page, mturk, market, asked)
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
     assert answers(page, mturk) == [("choice", "3")]
 
 
 def test_X45_a_worker_is_told_if_a_page_elsewhere_sends_the_answers_to_amazon(
-    context: BrowserContext, mturk: Any, market: MarketServer, elsewhere: str
+    page: Page, mturk: Any, market: MarketServer, elsewhere: str
 ) -> None:
     asked = EXTERNAL.replace("https://lab.example/form?study=7", f"{elsewhere}/0?a=1")
-    page = take(context, mturk, market, asked)
+    take(page, mturk, market, asked)
     told = page.get_by_text("what it sent was not stored")
     expect(told).to_be_hidden()
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
@@ -302,9 +315,9 @@ def test_X45_a_worker_is_told_if_a_page_elsewhere_sends_the_answers_to_amazon(
 
 @pytest.mark.parametrize("habit", ["fetch", "XMLHttpRequest", "sendBeacon", "form.submit()"])
 def test_X52_the_page_around_the_frame_knows_whatever_way_the_answers_went(
-    context: BrowserContext, mturk: Any, market: MarketServer, habit: str
+    page: Page, mturk: Any, market: MarketServer, habit: str
 ) -> None:
-    page = take(context, mturk, market, question(HABITS[habit]))
+    take(page, mturk, market, question(HABITS[habit]))
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
     expect(page.get_by_text("Your work was submitted and is waiting for review.")).to_be_visible()
     expect(page.get_by_role("button", name="Return this task")).to_have_count(0)
@@ -379,13 +392,11 @@ def test_X44_a_page_has_storage_and_cookies_of_its_own_and_none_of_the_worker_si
     expect(page.locator(".who .name")).to_have_text("Ada")
 
 
-def test_X44_a_cookie_that_a_page_sets_signs_nobody_in(
-    context: BrowserContext, mturk: Any, market: MarketServer
-) -> None:
+def test_X44_a_cookie_that_a_page_sets_signs_nobody_in(page: Page, mturk: Any, market: MarketServer) -> None:
     tossing = """<script>for (const name of ["market_worker", "market_worker_0000000000000000"]) {
     for (const path of ["/", "/hits", "/my-work"]) document.cookie = `${name}=forged; path=${path}`; }
     document.body.append("done");</script>"""
-    page = take(context, mturk, market, question(tossing))
+    take(page, mturk, market, question(tossing))
     expect(page.frame_locator("iframe").get_by_text("done")).to_be_visible()
     page.goto(f"{market.url}/my-work")
     expect(page.locator(".who .name")).to_have_text("Ada")
