@@ -66,7 +66,7 @@ RARELY = (
     _about_somebody("compensate", "exclude", "readmit", "undo"),
     _take,
 )
-ENOUGH = 5
+ENOUGH = 3
 """So many failures are shown, and then it stops."""
 REACHED = ("submit", "unseen", "lost", "killed", "refused", "approved", "rejected", "reward", "bonus")
 RARELY_REACHED = ("compensation", "closed", "topped up", "letter", "excluded", "readmitted", "undone")
@@ -157,23 +157,27 @@ def shortened(world: World, number: int, steps: list[Step]) -> list[Step]:
 
 
 @pytest.mark.slow
-def test_a_hundred_schedules_double_nothing_and_lose_nothing(world: World) -> None:
-    try_all(world, OFTEN, range(100), REACHED)
+def test_forty_schedules_double_nothing_and_lose_nothing(world: World) -> None:
+    try_all(world, OFTEN, range(40), REACHED)
 
 
 @pytest.mark.slow
-def test_sixty_with_the_rarer_verbs_double_nothing_and_lose_nothing(wide_world: WideWorld) -> None:
-    try_all(wide_world, RARELY, range(60), (*REACHED, *RARELY_REACHED))
+def test_thirty_with_the_rarer_verbs_double_nothing_and_lose_nothing(wide_world: WideWorld) -> None:
+    # Among these numbers, every one of the rarer verbs has something to do.
+    try_all(wide_world, RARELY, range(25, 55), (*REACHED, *RARELY_REACHED))
 
 
 @pytest.mark.long
-def test_a_hundred_more_double_nothing_and_lose_nothing(world: World) -> None:
-    try_all(world, OFTEN, range(100, 200), REACHED)
+def test_many_more_double_nothing_and_lose_nothing(world: World) -> None:
+    try_all(world, OFTEN, range(40, 200), REACHED)
 
 
 @pytest.mark.long
-def test_more_with_the_rarer_verbs_double_nothing_and_lose_nothing(wide_world: WideWorld) -> None:
-    try_all(wide_world, RARELY, range(60, 100), REACHED)
+@pytest.mark.parametrize("numbers", [range(25), range(55, 100)], ids=str)
+def test_more_with_the_rarer_verbs_double_nothing_and_lose_nothing(
+    numbers: range, wide_world: WideWorld
+) -> None:
+    try_all(wide_world, RARELY, numbers, REACHED)
 
 
 @pytest.mark.long
