@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 _FORMULA = re.compile(r"'*(?:[\t\r]|\s*[=+\-@＝＋－＠])")
@@ -24,6 +24,11 @@ def csv_text(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str
     a missing value. Numbers do not, nor does truth (true and false). Missing values are empty, lists and
     mappings are JSON. Text that a spreadsheet would run as a formula is guarded.
     """
+    return "".join(csv_lines(names, rows, separator))
+
+
+def csv_lines(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> Iterator[str]:
+    """The same line by line: a table may be longer than memory."""
     special = re.compile(f'["\r\n{re.escape(separator)}]|^$|^\\s|\\s$')
 
     def written(value: Any) -> str:
@@ -36,10 +41,10 @@ def csv_text(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str
         name = guarded(name)
         return _quoted(name) if special.search(name) else name
 
-    lines = [separator.join(map(heading, names))]
-    # A line without any character would be no row.
-    lines += [separator.join(map(written, row)) or '""' for row in rows]
-    return "\n".join(lines) + "\n"
+    yield separator.join(map(heading, names)) + "\n"
+    for row in rows:
+        # A line without any character would be no row.
+        yield (separator.join(map(written, row)) or '""') + "\n"
 
 
 def guarded(text: str) -> str:

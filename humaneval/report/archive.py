@@ -11,31 +11,36 @@ import hashlib
 import json
 from collections.abc import Mapping
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pandas as pd
 from sqlalchemy import select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session, aliased
 
 from humaneval.report.datasheet import datasheet
-from humaneval.report.dossier import Dossier, dossier
+from humaneval.report.dossier import dossier
 from humaneval.report.infill_release import write_release
 from humaneval.report.methods import methods_paragraph
+from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.questions.question import DETECT
-from humaneval.scoring.response_table import read_responses, write_responses
-from humaneval.store.engine import reading
-from humaneval.store.published import published_lines, to_the_second
+from humaneval.scoring.response_table import read_responses, table_bytes
+from humaneval.store.engine import batches, reading
+from humaneval.store.published import published_columns, to_the_second
 from humaneval.store.queries import deleted_forms, forms_set_aside
-from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
+from humaneval.store.tables import GeneratorRow, PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
-from humaneval.study.scores import Collected, rule_from
+from humaneval.study.scores import Collected, no_responses, rule_from
 from humaneval.study.stored import Study
 from humaneval.text import Answerers
 
+Content = bytes | Path
+"""What a file of the archive holds, or the path of a copy, if that is long."""
 FORMAT = "humaneval archive 1"
 MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
     "MANIFEST.json",
@@ -49,6 +54,9 @@ FACTS = ("simulated", "forms_set_aside", "forms_deleted", "responses_deleted", "
 """What the document of scores says besides them."""
 VERSIONS = "versions.json"
 DIGITS, DETAIL_DIGITS = 8, 6
+CHUNK = 1024**2
+TOGETHER = 5_000
+"""How much is held at once of what may be long."""
 TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that a zip can hold."""
 
@@ -67,48 +75,89 @@ class Archived(NamedTuple):
 def make_archive(study: Study, *, tests: bool = False) -> Archived:
     """The archive of `study`. Raises InputError if there are no responses, and the errors of
     `humaneval.scoring.scores.score`."""
-    files = archive_files(study, tests=tests)
-    lines = json.loads(files[STUDY])["responses"]
-    return Archived(study.name, len(files), lines, sha256(files[MANIFEST]), zipped(files))
-
-
-def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
-    """Every file of the archive by its name, including the manifest."""
-    known = dossier(study, tests=tests)
-    sheet = datasheet(known)
-    with reading(study.engine) as session, TemporaryDirectory() as folder:
-        row = session.get_one(StudyRow, study.id)
-        frame = pd.DataFrame(published_lines(session, row))
-        write_responses(frame, Path(folder) / RESPONSES)
-        about = _about(session, row, frame, tests)
-        files = {
-            RESPONSES: (Path(folder) / RESPONSES).read_bytes(),
-            STUDY: document(about),
-            "study.toml": row.settings_text.encode(),
-            RULES: document(_rules(study.settings, tests)),
-            "design.json": document(_design(session, row)),
-            VERSIONS: document(dict(known.data.repeat.software)),
-        }
     with TemporaryDirectory() as folder:
-        write_release(study.engine, Path(folder) / "infills", study=study)
-        files |= {f"infills/{path.name}": path.read_bytes() for path in (Path(folder) / "infills").iterdir()}
+        made = _files(study, Path(folder) / "infills", tests)
+        return Archived(
+            study.name,
+            len(made.files),
+            made.responses,
+            str(_about_file(made.files[MANIFEST])["sha256"]),
+            zipped(made.files),
+        )
+
+
+class _Made(NamedTuple):
+    files: dict[str, Content]
+    responses: int
+
+
+def _files(study: Study, folder: Path, tests: bool) -> _Made:
+    """Every file of the archive by its name, including the manifest. Infills stay in `folder`."""
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
+        made, about = _of_database(session, row, study.settings, tests)
     # From the archived files and not from the database, so that everybody else computes what is written here.
-    again = recompute(files)
-    files |= {
+    again = recompute(made)
+    known = dossier(study, tests=tests, analysis=again.analysis)
+    sheet = datasheet(known)
+    software = known.data.repeat.software
+    write_release(study.engine, folder, study=study)
+    files: dict[str, Content] = {
+        **made,
+        **{f"infills/{path.name}": path for path in folder.iterdir()},
         SCORES: again.scores,
         DETAILS: again.details,
+        VERSIONS: document(dict(software)),
         "datasheet.md": sheet.markdown().encode(),
         "datasheet.json": sheet.json_text().encode(),
         "methods.txt": (methods_paragraph(known.data) + "\n").encode(),
         "methods.tex": (methods_paragraph(known.data, latex=True) + "\n").encode(),
+        "README.md": _readme(known.name, software, about).encode(),
     }
-    files["README.md"] = _readme(known, files, about).encode()
-    listed = {one: {"sha256": sha256(files[one]), "bytes": len(files[one])} for one in sorted(files)}
-    return {**files, MANIFEST: document({"format": FORMAT, "study": study.name, "files": listed})}
+    listed = {one: _about_file(files[one]) for one in sorted(files)}
+    files[MANIFEST] = document({"format": FORMAT, "study": study.name, "files": listed})
+    return _Made(files, about["responses"])
+
+
+def _opened(content: Content) -> BinaryIO:
+    return content.open("rb") if isinstance(content, Path) else BytesIO(content)
+
+
+def _about_file(content: Content) -> dict[str, Any]:
+    hashed, size = hashlib.sha256(), 0
+    with _opened(content) as file:
+        while part := file.read(CHUNK):
+            hashed.update(part)
+            size += len(part)
+    return {"sha256": hashed.hexdigest(), "bytes": size}
+
+
+class _OfDatabase(NamedTuple):
+    """The files that come from the database as it is, and what is known of the study besides its answers."""
+
+    files: dict[str, bytes]
+    about: dict[str, Any]
+
+
+def _of_database(session: Session, study: StudyRow, settings: StudyFile, tests: bool) -> _OfDatabase:
+    frame = pd.DataFrame(published_columns(session, study))
+    if frame.empty:
+        raise no_responses(session, study)
+    about = _about(session, study, frame, tests)
+    files = {
+        RESPONSES: table_bytes(frame, Path(RESPONSES)),
+        STUDY: document(about),
+        "study.toml": study.settings_text.encode(),
+        RULES: document(_rules(settings, tests)),
+        "design.json": document(_design(session, study)),
+    }
+    return _OfDatabase(files, about)
 
 
 class Recomputed(NamedTuple):
-    """The documents that follow from responses and settings."""
+    """What follows from responses and settings."""
+
+    analysis: Analysis
 
     scores: bytes
     details: bytes
@@ -132,6 +181,7 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
     details = told.pop("details")
     facts = {name: about[name] for name in FACTS if name in about}  # older archives know fewer
     return Recomputed(
+        found,
         document({**told, **facts}, DIGITS),
         document(details, DETAIL_DIGITS),
         document(_rules(settings, tests)),
@@ -140,8 +190,11 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
 
 def document(value: Any, digits: int = 17) -> bytes:
     """`value` as JSON whose bytes depend on it alone: keys sorted, floats to `digits` significant digits."""
-    text = json.dumps(_rounded(value, digits), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    return (text + "\n").encode()
+    writer = json.JSONEncoder(ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    text = bytearray()
+    for some in batches(writer.iterencode(_rounded(value, digits)), TOGETHER):  # millions of short strings
+        text += "".join(some).encode()
+    return bytes(text + b"\n")
 
 
 def _rounded(value: Any, digits: int) -> Any:
@@ -160,14 +213,15 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
+def zipped(files: Mapping[str, Content]) -> bytes:
     """A zip whose bytes depend on the files alone."""
     out = BytesIO()
     with ZipFile(out, "w") as archive:
         for name in sorted(files):
-            entry = ZipInfo(name, TIME)
+            entry, content = ZipInfo(name, TIME), files[name]
             entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 3, 0o644 << 16
-            archive.writestr(entry, files[name], compresslevel=9)
+            with _opened(content) as there, archive.open(entry, "w") as here:
+                copyfileobj(there, here, CHUNK)
     return out.getvalue()
 
 
@@ -204,37 +258,28 @@ def _rules(settings: StudyFile, tests: bool) -> list[dict[str, Any]]:
 
 
 def _design(session: Session, study: StudyRow) -> dict[str, Any]:
-    rows = session.scalars(
-        select(RowRow)
+    other = aliased(GeneratorRow)
+    shown = (StoryRow.key, PassageRow.position, GeneratorRow.name, other.name)
+    lines = session.execute(
+        select(RowRow.ordinal, RowRow.shown_hash, *shown)
+        .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
+        .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+        .join(StoryRow, StoryRow.id == PassageRow.story_id)
+        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .outerjoin(other, other.id == PassageRow.other_generator_id)
         .where(RowRow.study_id == study.id)
-        .order_by(RowRow.ordinal)
-        .options(
-            selectinload(RowRow.places)
-            .joinedload(RowPassageRow.passage)
-            .options(
-                joinedload(PassageRow.generator),
-                joinedload(PassageRow.other_generator),
-                joinedload(PassageRow.story),
-            )
-        )
+        .order_by(RowRow.ordinal, RowPassageRow.place),
+        execution_options={"yield_per": TOGETHER},
     )
     return {
         "hash": study.design_hash,
         "rows": [
             {
-                "row": row.ordinal,
-                "shown_hash": row.shown_hash,
-                "passages": [
-                    [
-                        place.passage.story.key,
-                        place.passage.position,
-                        place.passage.generator.name,
-                        *([place.passage.other_generator.name] if place.passage.other_generator else []),
-                    ]
-                    for place in row.places
-                ],
+                "row": ordinal,
+                "shown_hash": shown,
+                "passages": [[part for part in cell if part is not None] for _, _, *cell in cells],
             }
-            for row in rows
+            for (ordinal, shown), cells in groupby(lines, lambda line: line[:2])
         ],
     }
 
@@ -262,15 +307,15 @@ def _who_marked(about: Mapping[str, Any]) -> str:
     return " who marked the sentence that they took for a machine's"
 
 
-def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in json.loads(files[VERSIONS]).items())
+def _readme(study: str, software: Mapping[str, str], about: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(software.items()))
     who = Answerers(**about["annotators"])
     simulated = [f"{who}. These numbers say nothing about people.", ""] if who.programs else []
     if who.only_programs:
         simulated = ["The annotators are simulated. These numbers say nothing about people.", ""]
     return "\n".join(
         [
-            f"# {known.name}: a study of machine-written sentences",
+            f"# {study}: a study of machine-written sentences",
             "",
             (
                 f"{about['responses']} responses of people{_who_marked(about)}, and all results that"

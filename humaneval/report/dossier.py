@@ -30,11 +30,12 @@ class Dossier:
     pay: Pay | NotEstimable
 
 
-def dossier(study: Study, *, tests: bool = False) -> Dossier:
-    """What the store knows of `study`. Raises InputError if there are no responses, and the errors of
-    `score`."""
-    found = collected(study, tests=tests)
-    analysis = found.analysis()
+def dossier(study: Study, *, tests: bool = False, analysis: Analysis | None = None) -> Dossier:
+    """What the store knows of `study`. `analysis` is that of its responses, if it is known already.
+
+    Raises InputError if there are no responses, and the errors of `score`.
+    """
+    analysis = analysis or collected(study, tests=tests).analysis()
     data = study_report(study, analysis.table, analysis=analysis)
     assert data.plan is not None
     assert data.hourly is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
 from humaneval import __version__
 from humaneval.fees import reward_fee
@@ -36,8 +36,8 @@ from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay, hourly_pay
 from humaneval.store.engine import reading
-from humaneval.store.published import published_lines
-from humaneval.store.queries import deleted_forms, response_lines
+from humaneval.store.published import published
+from humaneval.store.queries import READ_TOGETHER, deleted_forms, response_columns, rows_in
 from humaneval.store.tables import (
     AssignmentRow,
     GeneratorRow,
@@ -57,6 +57,8 @@ from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.scores import ready
 from humaneval.study.stored import Study, hash_of_rows
 
+Columns = Mapping[str, list[Any]]
+"""A response table. With a mapping for each response it would take ten times the memory."""
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
 
 
@@ -72,17 +74,22 @@ def study_report(
     settings = study.settings
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        lines, forms = published_lines(session, row), response_lines(session, row)
+        own = response_columns(session, row)
+        given = published(session, row, own)
         return ReportData(
             title=title or study.name,
             table=table,
             analysis=analysis,
-            plan=(plan_of(settings, stories=stories_of(study), rows=len(row.rows)) if analysis else None),
+            plan=(
+                plan_of(settings, stories=stories_of(study), rows=rows_in(session, row.id))
+                if analysis
+                else None
+            ),
             cues=cues_of(study) if analysis else (),
-            hourly=_hourly(session, row, settings, forms) if analysis else None,
+            hourly=_hourly(session, row, settings, own) if analysis else None,
             summary=summary,
-            simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
-            platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),
+            simulated=min(len(_of(given, table, "simulated")), table.annotators.collected),
+            platform_lost=len(_of(given, table, "platform_lost", "worker", "assignment")),
             deleted=deleted_forms(session, row.id),
             early="" if (table.rule.tests == "only") != row.is_test else early(*ready(study)),
             test=row.is_test,
@@ -91,20 +98,18 @@ def study_report(
             ),
             design=_design(session, row, settings),
             examples=_examples(session, row, settings),
-            money=_money(session, row, settings, forms),
+            money=_money(session, row, settings, own),
             story_titles=_titles(session, row) if analysis else {},
-            repeat=_repeat(session, row, lines),
+            repeat=_repeat(session, row, given),
         )
 
 
-def _of(lines: Sequence[dict[str, Any]], table: ScoreTable, mark: str, *names: str) -> set[tuple[str, ...]]:
+def _of(given: Columns, table: ScoreTable, mark: str, *names: str) -> set[tuple[str, ...]]:
     """The annotators, or what else `names` tell apart, of the marked responses that the table is about."""
     tests = table.rule.tests == "only"
-    return {
-        tuple(line[name] for name in names or ("worker",))
-        for line in lines
-        if line[mark] and bool(line["test"]) == tests
-    }
+    who = zip(*(given[name] for name in names or ("worker",)), strict=True)
+    marked = zip(given[mark], given["test"], who, strict=True)
+    return {told for yes, test, told in marked if yes and bool(test) == tests}
 
 
 def _generator(session: Session, settings: StudyFile, name: str) -> GeneratorFacts:
@@ -144,13 +149,14 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         if study.settings_text.startswith("# preset: ")
         else ""
     )
+    rows = rows_in(session, study.id)
     return DesignFacts(
         question=settings.page.question,
         stories=stories,
         positions=design.positions,
-        rows=len(study.rows),
+        rows=rows,
         passages_per_row=settings.row_size,
-        annotators=-(-len(study.rows) // design.rows_per_annotator),
+        annotators=-(-rows // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
         order=(
             "Williams square"
@@ -168,20 +174,29 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
 def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[ExampleFacts, ...]:
     """For each position, a blank drawn by the study's seed from those that every generator of the study
     filled."""
-    found: dict[int, dict[int, dict[str, PassageRow]]] = defaultdict(lambda: defaultdict(dict))
-    passages = select(PassageRow).where(PassageRow.study_id == study.id).order_by(PassageRow.id)
-    for passage in session.scalars(passages.options(joinedload(PassageRow.generator))):
-        found[passage.position][passage.story_id][passage.generator.name] = passage
+    found: dict[int, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    passages = session.execute(
+        select(PassageRow.position, PassageRow.story_id, GeneratorRow.name, PassageRow.id)
+        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .where(PassageRow.study_id == study.id)
+        .order_by(PassageRow.id),
+        execution_options={"yield_per": READ_TOGETHER},
+    )
+    for position, story, name, passage in passages:
+        found[position][story][name] = passage
     rng = Random(f"examples {study.seed}")
     examples = []
     for position in sorted(found):
         whole = [story for story, by in found[position].items() if len(by) == len(settings.design.generators)]
         if not whole:
             continue
-        story = session.get_one(StoryRow, rng.choice(whole))
-        by_generator = found[position][story.id]
-        infills = {name: by_generator[name].sentences[position - 1] for name in settings.design.generators}
-        examples.append(ExampleFacts(story.title, tuple(story.sentences), position, infills))
+        of = session.get_one(StoryRow, rng.choice(whole))
+        shown = {
+            name: session.get_one(PassageRow, passage).sentences[position - 1]
+            for name, passage in found[position][of.id].items()
+        }
+        infills = {name: shown[name] for name in settings.design.generators}
+        examples.append(ExampleFacts(of.title, tuple(of.sentences), position, infills))
     return tuple(examples)
 
 
@@ -199,9 +214,7 @@ def _first_words(sentence: str) -> str:
     return " ".join(words[:6]) + "…" * (len(words) > 6)
 
 
-def _money(
-    session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
-) -> MoneyFacts:
+def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns) -> MoneyFacts:
     paid: dict[str, Decimal] = defaultdict(lambda: Decimal("0.00"))
     for payment in session.scalars(
         select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
@@ -212,9 +225,9 @@ def _money(
     sizes = session.scalars(select(HitRow.assignments).where(HitRow.study_id == study.id)).all()
     planned = sum((size * (reward + reward_fee(reward, size)) for size in sizes), Decimal("0.00"))
     seconds: dict[tuple[str, str], float] = defaultdict(float)
-    for line in lines:
-        if line["seconds"] is not None:
-            seconds[line["worker"], line["assignment"]] += line["seconds"]
+    for worker, assignment, spent in _seconds(own):
+        if spent is not None:
+            seconds[worker, assignment] += spent
     worked = {form: spent for form, spent in seconds.items() if spent > 0}
     times = list(worked.values())
     hourly = (
@@ -248,13 +261,16 @@ def _rewards(session: Session, study: StudyRow) -> dict[tuple[str, str], Decimal
     return {(worker, assignment): amount for worker, assignment, amount in paid}
 
 
-def _hourly(
-    session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
-) -> Pay | NotEstimable:
+def _seconds(own: Columns) -> Iterator[tuple[str, str, float | None]]:
+    """The annotator, the form and the time of each response."""
+    return zip(own["worker"], own["assignment"], own["seconds"], strict=True)
+
+
+def _hourly(session: Session, study: StudyRow, settings: StudyFile, own: Columns) -> Pay | NotEstimable:
     """Pay per hour over the forms whose responses are reported, with bonuses."""
     seconds: dict[tuple[str, str], float] = defaultdict(float)
-    for line in lines:
-        seconds[line["worker"], line["assignment"]] += line["seconds"] if line["seconds"] else nan
+    for worker, assignment, spent in _seconds(own):
+        seconds[worker, assignment] += spent or nan
     bonuses = session.execute(
         select(PaymentRow.assignment_id, func.sum(PaymentRow.amount))
         .where(PaymentRow.study_id == study.id, PaymentRow.kind == "bonus", PaymentRow.state == "paid")
@@ -262,21 +278,22 @@ def _hourly(
     )
     extra = {assignment: Decimal(amount) for assignment, amount in bonuses}
     rewards = _rewards(session, study)
+    work = session.execute(
+        select(
+            AssignmentRow.id,
+            WorkerRow.pseudonym,
+            AssignmentRow.external_id,
+            AssignmentRow.opened_at,
+            func.coalesce(AssignmentRow.submitted_at, AssignmentRow.answered_at),
+        )
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved")))
+        .order_by(AssignmentRow.id)
+    )
     forms = [
-        (
-            one.worker.pseudonym,
-            rewards.get((one.worker.pseudonym, one.external_id), settings.hit.reward) + extra.get(one.id, 0),
-            one.opened_at,
-            one.submitted_at or one.answered_at,
-            one.external_id,
-        )
-        for one in session.scalars(
-            select(AssignmentRow)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved")))
-            .options(joinedload(AssignmentRow.worker))
-            .order_by(AssignmentRow.id)
-        )
-        if (one.worker.pseudonym, one.external_id) in seconds
+        (worker, rewards.get((worker, form), settings.hit.reward) + extra.get(number, 0), opened, sent, form)
+        for number, worker, form, opened, sent in work
+        if (worker, form) in seconds
     ]
     if not forms:
         return NotEstimable("no form was paid")
@@ -289,7 +306,7 @@ def _hourly(
     )
 
 
-def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) -> RepeatFacts:
+def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
     stories = session.execute(
         select(StoryRow.key, StoryRow.sentences)
         .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
@@ -304,31 +321,33 @@ def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) 
         .distinct()
         .order_by(AssignmentRow.endpoint)
     )
-    moments = sorted(line["submitted_at"] for line in lines if line["submitted_at"])
+    moments = [moment for moment in given["submitted_at"] if moment]
+    told = ("worker", "story", "generator", "position", "choice")
     return RepeatFacts(
         study_file=study.settings_text,
         study_hash=study.settings_hash,
         stories_hash=_hash((key, *sentences) for key, sentences in stories),
         passages_hash=_hash(passages),
-        responses_hash=_hash(
-            (line["worker"], line["story"], line["generator"], line["position"], line["choice"])
-            for line in lines
-        ),
+        responses_hash=_hash(zip(*(given[name] for name in told), strict=True)),
         endpoint=", ".join(endpoints),
         software=software(),
         published_at=study.published_at,
-        first_response_at=_moment(moments[:1]),
-        last_response_at=_moment(moments[-1:]),
+        first_response_at=_moment(min(moments, default="")),
+        last_response_at=_moment(max(moments, default="")),
         scored_at=now(),
     )
 
 
-def _moment(texts: Sequence[str]) -> datetime | None:
-    return datetime.fromisoformat(texts[0]) if texts else None
+def _moment(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
-def _hash(values: Any) -> str:
-    return hashlib.sha256("\n".join(map(repr, values)).encode()).hexdigest()
+def _hash(values: Iterable[Any]) -> str:
+    """SHA-256 of the values as Python writes them, one a line."""
+    whole = hashlib.sha256()
+    for number, value in enumerate(values):
+        whole.update(("\n" * (number > 0) + repr(value)).encode())
+    return whole.hexdigest()
 
 
 def software() -> dict[str, str]:

@@ -16,11 +16,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Engine, Select, func, select
 from sqlalchemy.orm import Session, aliased
 
-from humaneval.csv_text import csv_bytes, csv_text
+from humaneval.csv_text import csv_bytes, csv_lines
 from humaneval.domain import SENTENCES
 from humaneval.errors import DesignError, InputError
 from humaneval.report.codebook import Counts, codebook, sentence_columns
-from humaneval.store.engine import batches, reading
+from humaneval.store.engine import reading
 from humaneval.store.published import to_the_second
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.study.stored import Study
@@ -120,13 +120,12 @@ def _appearing(folder: Path) -> Iterator[Path]:
 
 
 def _write_table(path: Path, names: Sequence[str], lines: Iterable[Sequence[Any]], excel: bool) -> int:
-    """Write a table part by part: it may have millions of lines. Returns how many."""
+    """Write a table line by line: it may have millions. Returns how many."""
     written = 0
     with path.open("wb") as file:
-        file.write(csv_bytes(csv_text(names, ()), excel=excel))
-        for some in batches(lines, TOGETHER):
-            file.write(csv_text(names, some).partition("\n")[2].encode())
-            written += len(some)
+        file.write(csv_bytes("", excel=excel))
+        for written, line in enumerate(csv_lines(names, lines)):  # noqa: B007  # the header is line 0
+            file.write(line.encode())
     return written
 
 

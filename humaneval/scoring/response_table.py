@@ -7,15 +7,16 @@ test, question, sentences, other; then any others, such as the fields of the que
 from __future__ import annotations
 
 import csv
-import io
 import json
+import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from humaneval.csv_text import csv_bytes, csv_text, unguarded
+from humaneval.csv_text import csv_bytes, csv_lines, unguarded
 from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
@@ -49,6 +50,11 @@ class _Record(NamedTuple):
     values: dict[str, Any]
 
 
+class _Cell(NamedTuple):
+    line: int
+    value: Any
+
+
 def read_responses(
     path: str | Path, *, encoding: str | None = None, question: str | None = None
 ) -> pd.DataFrame:
@@ -70,18 +76,32 @@ def read_responses(
         raise InputError(f"{path}: {error.strerror or error}") from None
     text = decoded(data, path, encoding).text
     json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
-    records = list(_json_records(text, path) if json_lines else _cell_records(text, path))
-    if not records:
+    lines: list[int] = []
+    cells: dict[str, list[Any]] = {}
+    kept: dict[str, str] = {}
+    for record in _json_records(text, path) if json_lines else _cell_records(text, path):
+        for name, value in record.values.items():
+            column = cells.get(name)
+            if column is None:
+                column = cells[name] = [None] * len(lines)
+            column.append(kept.setdefault(value, value) if isinstance(value, str) else value)
+        lines.append(record.line)
+        for column in cells.values():
+            if len(column) < len(lines):
+                column.append(None)
+    if not lines:
         raise InputError(f"{path}: there are no responses")
-    names = list(dict.fromkeys(name for record in records for name in record.values))
+    names = list(cells)
     _check_columns(names, path)
     # The question says later what is too large: here it is known for one only.
     most = MOST_SENTENCES + 1 if question or {"question", "sentences"} & set(names) else SENTENCES
-    values = {name: [_value(record, name, path, most) for record in records] for name in _in_order(names)}
-    frame = pd.DataFrame(
-        {name: pd.Series(column, dtype=_dtype(name, column)) for name, column in values.items()}
-    )
-    return frame
+
+    def read(name: str) -> pd.Series[Any]:
+        column = [_value(_Cell(*at), name, path, most) for at in zip(lines, cells.pop(name), strict=True)]
+        found: pd.Series[Any] = pd.Series(column, dtype=_dtype(name, column))
+        return found
+
+    return pd.DataFrame({name: read(name) for name in _in_order(names)})
 
 
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
@@ -109,17 +129,19 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
     names = [str(name) for name in frame.columns]
     _check_columns(names, path)
     names = _in_order(names)
-    rows = zip(*([_plain(value) for value in frame[name]] for name in names), strict=True)
+    rows = zip(*(map(_plain, frame[name]) for name in names), strict=True)
     ending = path.suffix.lower()
+    lines: Iterator[str]
     if ending in JSON_LINES:
-        text = "".join(
-            json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows
-        )
+        lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
     elif ending in (".csv", ".tsv"):
-        text = csv_text(names, rows, "\t" if ending == ".tsv" else ",")
+        lines = csv_lines(names, rows, "\t" if ending == ".tsv" else ",")
     else:
         raise InputError(f"{path}: the name of a table of responses must end in .csv, .tsv or .jsonl")
-    return csv_bytes(text, excel=excel and ending not in JSON_LINES)
+    content = bytearray(csv_bytes("", excel=excel and ending not in JSON_LINES))
+    for line in lines:
+        content += line.encode()
+    return bytes(content)
 
 
 def decoded(data: bytes, path: Path, encoding: str | None) -> Decoded:
@@ -132,7 +154,7 @@ def decoded(data: bytes, path: Path, encoding: str | None) -> Decoded:
 
 def _cell_records(text: str, path: Path) -> Iterator[_Record]:
     header, first, separator = _header(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = csv.reader(_lines(text), delimiter=separator, strict=True)
     names = [_column_name(cell) for cell in header]
     while names and not names[-1]:
         names.pop()
@@ -152,14 +174,13 @@ def _cell_records(text: str, path: Path) -> Iterator[_Record]:
 
 def _header(text: str) -> tuple[list[str], int, str]:
     """The cells of the header, its line, and the separator that finds the most known columns in it."""
-    lines = io.StringIO(text, newline=None).readlines()
-    first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
+    lines = _lines(text)
+    first, line = next(((at, one) for at, one in enumerate(lines, 1) if one.strip()), (0, ""))
     if not first:
         return [], 0, ","
-    line = lines[first - 1]
     if line.strip().lower().startswith("sep=") and len(line.strip()) == 5:
         separator = line.strip()[-1]
-        return next(csv.reader(lines[first:], delimiter=separator), []), first + 1, separator
+        return next(csv.reader(lines, delimiter=separator), []), first + 1, separator
 
     def known(separator: str) -> int:
         return sum(
@@ -167,11 +188,19 @@ def _header(text: str) -> tuple[list[str], int, str]:
         )
 
     separator = max(",;\t", key=known)
-    return next(csv.reader(lines[first - 1 :], delimiter=separator)), first, separator
+    return next(csv.reader(chain([line], lines), delimiter=separator)), first, separator
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines with their ends, of whatever kind. A StringIO would hold the text four times."""
+    return (found[0] for found in _LINE.finditer(text))
 
 
 def _json_records(text: str, path: Path) -> Iterator[_Record]:
-    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+    for number, line in enumerate(_lines(text), 1):
         if not line.strip():
             continue
 
@@ -194,13 +223,13 @@ def _json_records(text: str, path: Path) -> Iterator[_Record]:
         yield _Record(number, dict(zip(names, values.values(), strict=True)))
 
 
-def _value(record: _Record, name: str, path: Path, most: int) -> Any:
-    value = record.values.get(name)
+def _value(cell: _Cell, name: str, path: Path, most: int) -> Any:
+    value = cell.value
     text = "" if value is None else str(value).strip()
 
     def refuse(what: str) -> InputError:
         shown = f" {text!r}" if text else ""
-        return InputError(f"{path}, line {record.line}: {name}{shown} {what}")
+        return InputError(f"{path}, line {cell.line}: {name}{shown} {what}")
 
     if name in ("position", "choice"):
         number = _number(text)

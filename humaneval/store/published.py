@@ -55,25 +55,19 @@ def names_of(session: Session, study: StudyRow) -> StudyNames:
     return StudyNames(hmac.digest(secret, f"study {study.id}\n{study.design_hash}".encode(), "sha256"))
 
 
-def published_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
-    """The response table of a study to be given away, one mapping a response; see `published_columns`."""
-    columns = published_columns(session, study)
-    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-
-
 def published_columns(
     session: Session, study: StudyRow, *, everything: bool = False, ids: bool = False
 ) -> dict[str, list[Any]]:
     """The response table of a study to be given away, by its columns. With `ids`, HITs and assignments stand
     there as the platform names them, and times to the microsecond."""
-    return _published(session, study, response_columns(session, study, everything=everything), ids)
+    return published(session, study, response_columns(session, study, everything=everything), ids=ids)
 
 
 def published_comments(session: Session, study: StudyRow, *, ids: bool = False) -> list[dict[str, Any]]:
     """The comments of a study, in the same way."""
     lines = comment_lines(session, study)
     columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
-    given = _published(session, study, columns, ids) if lines else {}
+    given = published(session, study, columns, ids=ids) if lines else {}
     return [dict(zip(given, line, strict=True)) for line in zip(*given.values(), strict=True)]
 
 
@@ -84,9 +78,10 @@ def to_the_second(moment: datetime | str | None) -> str | None:
     return moment.isoformat(timespec="seconds") if moment else None
 
 
-def _published(
-    session: Session, study: StudyRow, columns: Mapping[str, list[Any]], ids: bool
+def published(
+    session: Session, study: StudyRow, columns: Mapping[str, list[Any]], *, ids: bool = False
 ) -> dict[str, list[Any]]:
+    """Columns of the database under the names of one study."""
     names = names_of(session, study)
     given = {**columns, "worker": _each(names.worker, columns["worker"])}
     if ids:

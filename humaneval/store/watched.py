@@ -2,11 +2,13 @@
 
 Whoever deletes the log beside the database, or copies another file over it, gets no error from SQLite. It
 goes on in files that nobody will ever read. Only SQLite changes these files, so each change must go with one
-in the index of its log: https://sqlite.org/walformat.html describes that.
+in the index of its log: https://sqlite.org/walformat.html describes that. If only the time of the file has
+changed, as by `touch`, what is in it tells so.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import struct
@@ -14,7 +16,9 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from random import random
 from typing import NamedTuple
 
 from sqlalchemy import Engine, event
@@ -25,10 +29,12 @@ INDEX_VERSION = 3007000
 """The only version of the index that there is. Of another one nothing is read."""
 INDEX_BYTES = 136
 LOG_HEADER, FRAME_HEADER = 32, 24
+EDGE, SAMPLES, SAMPLE = 256 * 1024, 64, 4096
+"""What of a file's bytes is compared: its first and last ones, and some between them, drawn each time."""
 TRIES = 5
 """How often the files are read again if SQLite changes them meanwhile."""
 
-_open_indexes: dict[tuple[int, int], int] = {}
+_open_files: dict[tuple[int, int], int] = {}
 
 
 class _Index(NamedTuple):
@@ -54,6 +60,8 @@ class _Index(NamedTuple):
 class _Seen(NamedTuple):
     changed: int
     copies: tuple[bytes, int, int] | None
+    content: bytes
+    """A hash of what was in the file; empty if it was changing, or could not be read."""
 
 
 class WatchedFiles:
@@ -70,6 +78,7 @@ class WatchedFiles:
         self._log, self._index_path = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
         self._lock = threading.Lock()
         self._changed = False
+        self._samples = sorted(random() for _ in range(SAMPLES))
         self._file = _identity(path)
         self._close: Callable[[], object] = _nothing
         self._seen: _Seen | None
@@ -106,7 +115,9 @@ class WatchedFiles:
             self._log_file, self._index_file = _identity(self._log), _identity(self._index_path)
             self._index = _opened(self._index_path)
             index = _read(self._index)
-            self._seen = _Seen(os.stat(self._path).st_mtime_ns, index and index.copies)
+            self._content_of = _opened(self._path)
+            changed = os.stat(self._path).st_mtime_ns
+            self._seen = _Seen(changed, index and index.copies, self._content(index))
         except (sqlite3.Error, OSError):  # without a log: only the file itself is compared
             self._close()
 
@@ -139,13 +150,38 @@ class WatchedFiles:
             return False
         if index is None:
             return True
-        if file.st_mtime_ns != self._seen.changed:
-            by_sqlite = index.copies != self._seen.copies or index.copied < index.copying
-            if self._seen.copies is not None and not by_sqlite:
-                self._changed = True
-                return False
-        self._seen = _Seen(file.st_mtime_ns, index.copies)
+        before = self._seen
+        if (file.st_mtime_ns, index.copies) == (before.changed, before.copies) and before.content:
+            return True
+        content = self._content(index)
+        by_sqlite = index.copies != before.copies or index.copied < index.copying
+        touched = file.st_mtime_ns != before.changed and before.copies is not None and not by_sqlite
+        if touched and not (content and content == before.content):
+            self._changed = True
+            return False
+        self._seen = _Seen(file.st_mtime_ns, index.copies, content)
         return True
+
+    def _content(self, index: _Index | None) -> bytes:
+        """A hash of some of the file's bytes, and of the last row of each table, without what is in the log.
+
+        Another state of the database differs in them: what is new comes last.
+        """
+        if index is None or index.copied < index.copying or self._path is None:
+            return b""
+        found = hashlib.sha256()
+        try:
+            size = os.fstat(self._content_of).st_size
+            places = [int(place * size) // SAMPLE * SAMPLE for place in self._samples]
+            for length, at in [(EDGE, 0), (EDGE, max(0, size - EDGE)), *((SAMPLE, at) for at in places)]:
+                found.update(os.pread(self._content_of, length, at))
+            with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
+                tables = alone.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+                last = [alone.execute(f'SELECT max(rowid) FROM "{name}"').fetchone() for (name,) in tables]
+        except (sqlite3.Error, OSError):
+            return b""
+        found.update(repr((size, tables, last)).encode())
+        return b"" if self._index is None or _read(self._index) != index else found.digest()
 
     def _log_is_right(self, index: _Index | None) -> bool:
         try:
@@ -183,16 +219,16 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _opened(path: Path) -> int:
-    """The number of the open index. It stays open while there is such a file: to close it would take away
-    the locks that this process has on it through SQLite."""
-    for key, number in list(_open_indexes.items()):
+    """The number of the open file. It stays open while there is such a file: to close it would take away the
+    locks that this process has on it through SQLite."""
+    for key, number in list(_open_files.items()):
         if not os.fstat(number).st_nlink:
-            os.close(_open_indexes.pop(key))
+            os.close(_open_files.pop(key))
     file = os.stat(path)
     key = (file.st_dev, file.st_ino)
-    if key not in _open_indexes:
-        _open_indexes[key] = os.open(path, os.O_RDONLY)
-    return _open_indexes[key]
+    if key not in _open_files:
+        _open_files[key] = os.open(path, os.O_RDONLY)
+    return _open_files[key]
 
 
 def _read(number: int) -> _Index | None:

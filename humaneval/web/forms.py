@@ -28,6 +28,7 @@ from humaneval.crowd.work import Work, find_work
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
 from humaneval.store.engine import connected
+from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
 from humaneval.store.types import now
@@ -45,6 +46,7 @@ class Context(NamedTuple):
     engine: Engine
     signer: URLSafeSerializer
     identity: Identity
+    pulse: Pulse
     writer: Writer
     unanswered: Unanswered
     answered: Callable[[str, str], None] = lambda endpoint, study: None

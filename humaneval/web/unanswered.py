@@ -1,7 +1,8 @@
 """Counts the forms that were begun by link and not answered, by the network address of the browser.
 
 Whoever invents visitors could take every row of a study. One address may therefore have only so many forms
-open. And if a link is full, an address with many gives way to one with few. Nothing of this is stored.
+open. And if a link is full, an address with many gives way to one with few: sooner if hardly anybody there
+answers, as no class of people would. Nothing of this is stored.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
 
 NEVER_SHOWN_SECONDS = 15.0
 """How long a form may be begun without its page being asked for. A browser asks at once."""
-PATIENCE = 2.0
-"""How many times the expected time a form may be open, before it gives way to other people."""
+PATIENCE, LITTLE_PATIENCE = 2.0, 1.0
+"""How many times the expected time a form may be open, before it gives way to other people: anywhere, and
+where hardly anybody answers. Of a class, half are done after the expected time."""
+MANY, ANSWERING = 10, 0.1
+"""Hardly anybody answers at an address with so many open forms, and a smaller share of answered ones."""
 MOST_ADDRESSES = 100_000
 """Beyond these, who has been here longest is forgotten."""
 
@@ -24,11 +28,23 @@ MOST_ADDRESSES = 100_000
 class _Begun:
     at: float
     until: float
-    yields: float
+    expected: float
     shown: bool = False
 
-    def gives_way(self, now: float) -> bool:
-        return now >= (self.yields if self.shown else self.at + NEVER_SHOWN_SECONDS)
+    def gives_way(self, now: float, patience: float) -> bool:
+        return now >= self.at + (patience * self.expected if self.shown else NEVER_SHOWN_SECONDS)
+
+
+@dataclass(slots=True)
+class _Address:
+    forms: dict[int, _Begun] = field(default_factory=dict)
+    answered: int = 0
+
+    @property
+    def patience(self) -> float:
+        """How long its forms may be open, in expected times."""
+        few = self.answered < ANSWERING * (self.answered + len(self.forms))
+        return LITTLE_PATIENCE if few and len(self.forms) >= MANY else PATIENCE
 
 
 class Unanswered:
@@ -38,7 +54,7 @@ class Unanswered:
         self.most = most
         self._clock = clock
         self._lock = threading.Lock()
-        self._at: dict[str, dict[int, _Begun]] = {}
+        self._at: dict[str, _Address] = {}
         self._where: dict[int, str] = {}
 
     def is_crowded(self, address: str) -> bool:
@@ -53,22 +69,22 @@ class Unanswered:
             if form in self._where:
                 return
             if len(self._at) >= MOST_ADDRESSES and network not in self._at:
-                for each in self._at.pop(next(iter(self._at))):
+                for each in self._at.pop(next(iter(self._at))).forms:
                     self._where.pop(each, None)
             self._where[form] = network
-            begun = _Begun(now, now + seconds, now + PATIENCE * expected)
-            self._at.setdefault(network, {})[form] = begun
+            self._at.setdefault(network, _Address()).forms[form] = _Begun(now, now + seconds, expected)
 
     def shown(self, form: int) -> None:
         """Its page was asked for."""
         with self._lock:
-            begun = self._at.get(self._where.get(form, ""), {}).get(form)
-            if begun is not None:
-                begun.shown = True
+            if form in self._where:
+                self._at[self._where[form]].forms[form].shown = True
 
     def answered(self, form: int) -> None:
         """It was answered."""
         with self._lock:
+            if form in self._where:
+                self._at[self._where[form]].answered += 1
             self._forget(form)
 
     def that_give_way(self, address: str) -> tuple[int, ...]:
@@ -84,23 +100,27 @@ class Unanswered:
             for negative, network in crowded:
                 if -negative <= own + 1:
                     break
-                forms = self._at[network].items()
-                giving = [(begun.shown, begun.at, form) for form, begun in forms if begun.gives_way(now)]
+                there = self._at[network]
+                giving = [
+                    (begun.shown, begun.at, form)
+                    for form, begun in there.forms.items()
+                    if begun.gives_way(now, there.patience)
+                ]
                 found += [form for _, _, form in sorted(giving)]
             return tuple(found)
 
     def _count(self, network: str) -> int:
-        now, forms = self._clock(), self._at.get(network, {})
-        for form in [form for form, begun in forms.items() if begun.until < now]:
+        now, there = self._clock(), self._at.get(network, _Address())
+        for form in [form for form, begun in there.forms.items() if begun.until < now]:
             self._forget(form)
-        return len(forms)
+        return len(there.forms)
 
     def _forget(self, form: int) -> None:
         network = self._where.pop(form, None)
         if network is not None:
-            forms = self._at[network]
-            forms.pop(form, None)
-            if not forms:
+            there = self._at[network]
+            there.forms.pop(form, None)
+            if not there.forms:
                 del self._at[network]
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
@@ -214,8 +214,30 @@ def _another_one(form: OpenForm) -> None:
         session.add(MetaRow(key=DATABASE_ID, value="another"))
 
 
+def _older_copied_over(form: OpenForm) -> None:
+    """As a backup from before one more row, with everything copied from the log before."""
+    copy = form.file.with_suffix(".copy")
+    backup(form.engine, copy)
+    with writing(form.engine) as session:
+        session.add(MetaRow(key="one more", value="row"))
+    with closing(sqlite3.connect(form.file)) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    assert get(form.port, "/health") == 200
+    form.file.write_bytes(copy.read_bytes())
+
+
 @pytest.mark.parametrize(
-    "happens", [_deleted, _replaced, _moved_away, _another_one, _log_deleted, _log_emptied, _copied_over]
+    "happens",
+    [
+        _older_copied_over,
+        _deleted,
+        _replaced,
+        _moved_away,
+        _another_one,
+        _log_deleted,
+        _log_emptied,
+        _copied_over,
+    ],
 )
 def test_nothing_is_acknowledged_once_the_database_is_another_one(
     open_form: OpenForm, happens: Callable[[OpenForm], None]
@@ -232,6 +254,19 @@ def test_nothing_is_acknowledged_once_the_database_is_another_one(
 def test_what_is_stored_is_acknowledged_in_the_same_database(open_form: OpenForm) -> None:
     assert open_form.send().form(action="/mturk/externalSubmit") is not None
     assert open_form.answers() == 1
+
+
+def test_a_touch_of_the_file_is_no_replacement(open_form: OpenForm) -> None:
+    for how in ("PASSIVE", "TRUNCATE"):
+        os.utime(open_form.file)
+        assert get(open_form.port, "/health") == 200
+        with closing(sqlite3.connect(open_form.file)) as other:
+            other.execute(f"PRAGMA wal_checkpoint({how})").fetchall()
+        assert get(open_form.port, "/health") == 200
+    os.utime(open_form.file, (0, 0))
+    assert open_form.send().form(action="/mturk/externalSubmit") is not None
+    _copied_over(open_form)
+    assert get(open_form.port, "/health") == 503
 
 
 def test_what_other_programs_do_to_the_database_is_no_reason_to_refuse(open_form: OpenForm) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from humaneval.web.unanswered import MOST_ADDRESSES, Unanswered
 
 HALL, HOME, CAFE = "192.0.2.1", "198.51.100.1", "203.0.113.1"
@@ -82,3 +84,68 @@ def test_the_memory_for_addresses_is_bounded() -> None:
     for number in range(MOST_ADDRESSES + 5):
         forms.begun(f"a{number}", number, seconds=10, expected=1)
     assert len(forms._at) == len(forms._where) == MOST_ADDRESSES
+
+
+EXPECTED, ROWS = 240.0, 60
+
+
+class Link:
+    """A link with few rows, people who come to it, and how long each waited for a row."""
+
+    def __init__(self) -> None:
+        self.forms, self.clock = counted()
+        self.held: set[int] = set()
+        self.ends: dict[int, float] = {}
+        self.gave_way: set[int] = set()
+
+    def begins(self, address: str, number: int, takes: float = 1e9) -> bool:
+        """Whether this person gets a row now; they answer after `takes` seconds."""
+        if len(self.held) >= ROWS:
+            giving = [each for each in self.forms.that_give_way(address) if each in self.held]
+            if not giving:
+                return False
+            self.held.remove(giving[0])
+            self.gave_way.add(giving[0])
+        self.held.add(number)
+        self.ends[number] = self.clock.now + takes
+        begin(self.forms, address, number)
+        return True
+
+    def passes(self, seconds: float) -> None:
+        self.clock.now += seconds
+        for number in [each for each, end in self.ends.items() if end <= self.clock.now]:
+            del self.ends[number]
+            self.forms.answered(number)
+
+
+def reads(rng: Random) -> float:
+    """How long a person takes: half of them longer than expected, one in ten nearly twice as long."""
+    return EXPECTED * rng.lognormvariate(0, 0.5)
+
+
+def test_a_flood_of_sixty_keeps_people_waiting_for_the_expected_time_and_no_longer() -> None:
+    link, rng = Link(), Random(1)
+    for number in range(ROWS):
+        assert link.begins(HALL, number)
+    waits = []
+    for person in range(1000, 1030):  # one every twenty seconds, who looks again after ten
+        came = link.clock.now
+        while not link.begins(f"198.51.100.{person - 1000}", person, reads(rng)):
+            link.passes(10)
+        waits.append(link.clock.now - came)
+        link.begins(HALL, person + 5000)  # the flood goes on
+        link.passes(20)
+    assert waits[0] <= EXPECTED + 10
+    assert waits[1:] == [0] * 29
+    assert link.gave_way <= {*range(ROWS), *range(5000, 7000)}
+
+
+def test_a_class_of_slow_readers_behind_one_address_keeps_twice_the_expected_time() -> None:
+    for seed in range(20):
+        link, rng = Link(), Random(seed)
+        for number in range(ROWS):
+            assert link.begins(HALL, number, reads(rng))
+        for person in range(int(2 * EXPECTED / 10) - 1):  # others wait all the time
+            link.passes(10)
+            link.begins(HOME, 1000 + person, reads(rng))
+        assert link.gave_way == set(), seed

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import sqlite3
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -170,7 +172,9 @@ def test_nothing_is_acknowledged_once_the_files_are_not_those_that_are_open(
     if happens == "log deleted":
         Path(f"{path}-wal").unlink()
     else:
-        path.write_bytes(path.read_bytes())
+        with closing(sqlite3.connect(path)) as live, closing(sqlite3.connect(tmp_path / "copy")) as copy:
+            live.backup(copy)
+        path.write_bytes((tmp_path / "copy").read_bytes())
     assert worker.submit(assignment, choice="1").status == 503
     assert health(server)[0] == 503
 
