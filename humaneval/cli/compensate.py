@@ -42,7 +42,7 @@ def compensate(
 ) -> None:
     """Pay a worker whose work was lost before it was submitted.
 
-    Publishes a HIT for the worker of ASSIGNMENT alone.
+    Publishes a HIT for the worker of ASSIGNMENT alone. Prolific pays a bonus instead.
 
     If something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and
     is paid at once; `collect` enters it in the ledger. Write to the worker with `notify` if the platform
@@ -64,7 +64,8 @@ def compensate(
         )
         _tell_entered(at, options, assignment, entered)
         return
-    total = at.platform.cost(dollars, 1).total
+    by_bonus = at.platform.endpoint.plain_bonuses
+    total = (at.platform.bonus_cost(dollars) if by_bonus else at.platform.cost(dollars, 1)).total
     if not options.dry_run:
         confirm_spending(at.platform.endpoint, total, options)
     done = compensate_worker(
@@ -80,8 +81,9 @@ def compensate(
         if options.as_json:
             emit({**facts, "would_cost": str(total if done.made_now else 0)})
         elif done.made_now:
+            what = "pay a bonus" if by_bonus else "put up a HIT"
             say(
-                f"Would put up a HIT of ${dollars} at {endpoint} for {done.worker}: ${total} with fees."
+                f"Would {what} of ${dollars} at {endpoint} for {done.worker}: ${total} with fees."
                 " Nothing was done."
             )
         else:
@@ -105,7 +107,8 @@ def _tell(at: StudyAtPlatform, options: RunOptions, assignment: str, done: Compe
         )
         return
     if not done.preview_url:
-        say(f"{done.worker} was paid ${done.cost.rewards} elsewhere; nothing was put up.")
+        where = f"at {at.endpoint} now" if done.made_now else "before; nothing was paid now"
+        say(f"{done.worker} was paid ${done.cost.rewards} {where}.")
         return
     can = "can now take" if done.made_now else "has been able to take"
     say(f"{done.worker} {can} ${done.cost.rewards} at {done.preview_url}")

@@ -3,6 +3,7 @@ first."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -11,11 +12,12 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.as_planned import look
-from humaneval.crowd.ledger import BONUS, find_assignment, refuse_lost
+from humaneval.crowd.ledger import BONUS, bonus_kinds, find_assignment, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
-from humaneval.crowd.lost_work import refuse_by_link
+from humaneval.crowd.lost_work import lost_work, refuse_by_link
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -41,8 +43,10 @@ class BonusPaid(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """What a bonus is, in dollars, and why it is paid. The worker reads the reason."""
+    """What a bonus is, and why it is paid. The worker reads the reason."""
 
+    kind: str
+    purpose: str
     amount: Decimal
     fee: Decimal
     reason: str
@@ -69,18 +73,47 @@ def pay_bonus(
     refuse_elsewhere(at)
     _look_before_paying(at, assignment)
     cost = at.platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
+    terms = _Terms(BONUS, purpose, amount, cost.fees, reason)
+    return _paid(at, lambda session: find_assignment(session, at, assignment), terms, dry_run=dry_run)
+
+
+def pay_lost_work(
+    at: StudyAtPlatform, *, assignment: str, amount: Decimal, reason: str, worker: str, dry_run: bool
+) -> BonusPaid:
+    """Pay for work that was never submitted, at a platform that pays bonuses to whoever took part: once for
+    each (assignment, worker)."""
+    cost = at.platform.bonus_cost(amount)
+    terms = _Terms(COMPENSATION, COMPENSATION, amount, cost.fees, reason)
+    with reading(at.engine) as session:
+        hit = lost_work(session, at, assignment, worker).hit_id
+    look(at, [each for each in up(at.study, at.endpoint) if each.id == hit])
+    refuse_unaccepted(at, "Nothing was paid.", {hit})
+    try:
+        return _paid(at, lambda session: lost_work(session, at, assignment, worker), terms, dry_run=dry_run)
+    except PlatformError:
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            payment = compensation_of(session, lost_work(session, at, assignment, worker))
+            if payment is not None and _never_paid(session, payment):
+                session.delete(payment)  # the person is still unpaid
+        raise
+
+
+def _paid(
+    at: StudyAtPlatform, find: Callable[[Session], AssignmentRow], terms: _Terms, *, dry_run: bool
+) -> BonusPaid:
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        work = find_assignment(session, at, assignment)
-        payment = _payment(session, at, work, purpose, _Terms(amount, cost.fees, reason))
+        work = find(session)
+        payment = _payment(session, at, work, terms)
         state = payment.state
         if dry_run:
             session.rollback()
         if dry_run or state != "due":
-            return BonusPaid(amount, cost.fees, False, state)
+            return BonusPaid(terms.amount, terms.fee, False, state)
         bonus = _intended(session, at, work, payment)
     _pay(at, bonus)
-    return BonusPaid(amount, cost.fees, True, "paid")
+    return BonusPaid(terms.amount, terms.fee, True, "paid")
 
 
 def _look_before_paying(at: StudyAtPlatform, assignment: str) -> None:
@@ -113,16 +146,14 @@ class _Bonus(NamedTuple):
     """What this may cost with fees: the sum that somebody agreed to."""
 
 
-def _payment(
-    session: Session, at: StudyAtPlatform, work: AssignmentRow, purpose: str, terms: _Terms
-) -> PaymentRow:
+def _payment(session: Session, at: StudyAtPlatform, work: AssignmentRow, terms: _Terms) -> PaymentRow:
     """The ledger's line for this bonus, made if it is not there. UsageError if it has another amount."""
     payment = session.scalar(
         select(PaymentRow).where(
             PaymentRow.endpoint == at.endpoint,
             PaymentRow.assignment_id == work.id,
-            PaymentRow.kind == BONUS,
-            PaymentRow.purpose == purpose,
+            PaymentRow.kind == terms.kind,
+            PaymentRow.purpose == terms.purpose,
         )
     )
     state = "due" if terms.amount else "nothing due"
@@ -131,8 +162,8 @@ def _payment(
             study_id=at.id,
             endpoint=at.endpoint,
             assignment_id=work.id,
-            kind=BONUS,
-            purpose=purpose,
+            kind=terms.kind,
+            purpose=terms.purpose,
             amount=terms.amount,
             fee=terms.fee,
             reason=terms.reason,
@@ -141,12 +172,12 @@ def _payment(
         session.add(payment)
         session.flush()
         return payment
-    if _never_paid(session, payment, _bonus_subject(work, purpose)):
-        payment.amount, payment.fee, payment.reason = terms
+    if _never_paid(session, payment):
+        payment.amount, payment.fee, payment.reason = terms.amount, terms.fee, terms.reason
         payment.state = state
     if payment.amount != terms.amount:
         raise UsageError(
-            f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}",
+            f"a bonus of ${payment.amount} for {terms.purpose!r} is already {payment.state}",
             "Give another bonus a purpose of its own: --purpose NAME.",
         )
     return payment
@@ -158,7 +189,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         study_id=at.id,
         endpoint=at.endpoint,
         operation=BONUS,
-        subject=_bonus_subject(work, payment.purpose),
+        subject=_subject(work, payment),
         key=session.get_one(HitRow, work.hit_id).key,
         request={"amount": str(payment.amount), "reason": payment.reason},
     )
@@ -233,16 +264,20 @@ def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
     )
 
 
-def _bonus_subject(work: AssignmentRow, purpose: str) -> str:
-    return f"assignment {work.external_id} worker {work.worker_id} purpose {purpose}"
+def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
+    what = f"purpose {payment.purpose}" if payment.kind == BONUS else payment.kind
+    return f"assignment {work.external_id} worker {work.worker_id} {what}"
 
 
-def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
+def _never_paid(session: Session, payment: PaymentRow) -> bool:
     """Whether it is certain that nothing was paid, because nothing was due or the platform refused. Then the
     payment can still change."""
+    work = session.get_one(AssignmentRow, payment.assignment_id)
     row = session.scalar(
         select(OutboxRow).where(
-            OutboxRow.endpoint == payment.endpoint, OutboxRow.operation == BONUS, OutboxRow.subject == subject
+            OutboxRow.endpoint == payment.endpoint,
+            OutboxRow.operation == BONUS,
+            OutboxRow.subject == _subject(work, payment),
         )
     )
     return payment.state != "paid" and (row is None or row.state == "refused")
@@ -253,11 +288,12 @@ def _alike(session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: 
     paid."""
     alike = select(PaymentRow).where(
         PaymentRow.assignment_id == work.id,
-        PaymentRow.kind == BONUS,
+        PaymentRow.kind.in_(bonus_kinds(at)),
         PaymentRow.amount == payment.amount,
         PaymentRow.id != payment.id,
+        ~PaymentRow.elsewhere,
     )
     if not at.platform.endpoint.plain_bonuses:
         alike = alike.where(PaymentRow.reason == payment.reason)
     others = session.scalars(alike)
-    return sum(not _never_paid(session, other, _bonus_subject(work, other.purpose)) for other in others)
+    return sum(not _never_paid(session, other) for other in others)

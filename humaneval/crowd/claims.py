@@ -28,6 +28,7 @@ from humaneval.crowd.free_rows import (
 )
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.participants import COMPENSATION, DONE
+from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.pseudonyms import seen_worker
 from humaneval.crowd.work import find_work
 from humaneval.store.engine import reading, writing
@@ -206,7 +207,7 @@ def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
         return refused
     _release(connection, engine, claims, visit)
     if visit.returned:
-        give_back(connection, hit, visit.returned, visit.now)
+        give_back(connection, hit.id, visit.returned, visit.now)
     if visit.giving_way:
         give_way(connection, hit, visit.giving_way, visit.now)
     opened = _taken_up(connection, claims, visit)
@@ -294,7 +295,8 @@ def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool
     row_id = free_row(connection, hit, done_rows, own, visit.now, unshown=beyond)
     if row_id is not None and beyond:
         give_up(connection, hit)
-    if row_id is None and not hit.audience and release_returned(connection, hit, visit.now):
+    guesses = not hit.audience and hit.endpoint != PROLIFIC
+    if row_id is None and guesses and release_returned(connection, hit, visit.now):
         row_id = free_row(connection, hit, done_rows, own, visit.now)
     return row_id
 

@@ -1,7 +1,8 @@
 """Pays workers who lost work through our fault, and who submitted nothing that a bonus could be paid for.
 
 Each gets a HIT that only this one worker can see and take, with a single button; it is approved automatically
-when it is submitted. The write is an outbox row: running it again goes on, and pays nobody twice.
+when it is submitted. Where whoever took part can get a bonus, it is one. The write is an outbox row: running
+it again goes on, and pays nobody twice.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
+from humaneval.crowd.bonus import pay_lost_work
 from humaneval.crowd.figures import Difference, compare, figures, told
 from humaneval.crowd.form_of_row import channel_at
 from humaneval.crowd.form_page import Delivery, render
@@ -87,10 +89,6 @@ def compensate_worker(
     if amount <= 0:
         raise UsageError("a compensation needs an amount above zero")
     refuse_by_link(at, assignment, "no compensation can be paid by link")
-    if at.platform.endpoint.one_offer:
-        raise PlatformError(
-            f"{at.endpoint} has no offers for one person", pay_by_hand(at, assignment), nothing_done=True
-        )
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         work = lost_work(session, at, assignment, worker)
@@ -100,6 +98,14 @@ def compensate_worker(
     if known is not None and known.elsewhere:
         return Compensated(pseudonym, Cost(known.amount, known.fee), "", made_now=False, paid=True)
     refuse_if_submitted(at, work)
+    if at.platform.endpoint.plain_bonuses:  # whoever took part there can get a bonus
+        paid = pay_lost_work(
+            at, assignment=assignment, amount=amount, reason=reason, worker=worker, dry_run=dry_run
+        )
+        made_now = paid.state == "due" if dry_run else paid.paid_now
+        return Compensated(
+            pseudonym, Cost(paid.amount, paid.fee), "", made_now, paid=not dry_run or not made_now
+        )
     cost = at.platform.cost(amount, 1)
     with writing(at.engine) as session:
         hold_study(session, at.id)

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     bindparam,
+    case,
     func,
     literal_column,
     or_,
@@ -141,16 +142,19 @@ def held_assignments(connection: Connection, hit: FoundHit, most: int) -> Sequen
     return connection.scalars(held.order_by(_work.c.opened_at).limit(most)).all()
 
 
-def give_back(connection: Connection, hit: FoundHit, assignments: Collection[str], now: datetime) -> None:
-    """Release the rows of assignments that were returned to the platform, which takes no answers of them.
+def give_back(connection: Connection, hit_id: int, assignments: Collection[str], now: datetime) -> int:
+    """Release the rows of assignments whose places the platform has opened again. Returns how many it were.
 
-    Answers that came before are still kept.
+    Work that was collected, and then returned there, counts no longer. Answers are kept in any case.
     """
-    held = (_work.c.hit_id == hit.id, _holds("assignments"), _work.c.external_id.in_(assignments))
-    opened, answered = _work.c.state == "opened", _work.c.state == "answered"
-    released = {"holds_row": False, "lease_until": now}
-    connection.execute(update(_work).where(*held, opened).values(state="superseded", **released))
-    connection.execute(update(_work).where(*held, answered).values(released))
+    held = update(_work).where(
+        _work.c.hit_id == hit_id,
+        _work.c.external_id.in_(assignments),
+        _holds("assignments"),
+        _work.c.state.in_(("opened", "answered", "submitted", "rejected")),
+    )
+    state = case((_work.c.state.in_(("opened", "submitted")), "superseded"), else_=_work.c.state)
+    return connection.execute(held.values(holds_row=False, lease_until=now, state=state)).rowcount
 
 
 def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: datetime) -> None:

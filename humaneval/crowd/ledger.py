@@ -12,7 +12,7 @@ from humaneval.crowd.addresses import GONE
 from humaneval.crowd.as_planned import figures_there
 from humaneval.crowd.figures import PLACES, REWARD
 from humaneval.crowd.outbox import settle, withdraw
-from humaneval.crowd.participants import compensation_of
+from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
@@ -29,6 +29,11 @@ REJECT = "reject"
 BONUS = "bonus"
 INSTEAD = "decided otherwise"
 """Why a decision is no longer sent."""
+
+
+def bonus_kinds(at: StudyAtPlatform) -> tuple[str, ...]:
+    """The kinds of payments that the platform shows as bonuses."""
+    return (BONUS, COMPENSATION) if at.platform.endpoint.plain_bonuses else (BONUS,)
 
 
 def approval_subject(assignment: AssignmentRow) -> str:

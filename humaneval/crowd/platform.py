@@ -193,6 +193,8 @@ class Cost:
 
 LINK, CSV = "link", "csv"
 """The endpoints of people who come by link, and of batches that are made from files."""
+PROLIFIC = "prolific"
+"""The endpoint that tells whose places are open again: nobody need guess it there."""
 UNASKED = frozenset((LINK, CSV))
 """Endpoints without a service to call: what our database has is all that there is."""
 HIT_GONE = "HITDoesNotExist"

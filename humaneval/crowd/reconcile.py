@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
 from humaneval.crowd.as_planned import accepted_gone, would_note
 from humaneval.crowd.figures import told
-from humaneval.crowd.ledger import BONUS, assignment_cost, spent
+from humaneval.crowd.ledger import assignment_cost, bonus_kinds, spent
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Terms
@@ -239,7 +239,9 @@ def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
 
 
 def _compensations_due(session: Session, at: StudyAtPlatform) -> Decimal:
-    """What compensations may still cost that nobody has taken yet."""
+    """What compensations may still cost that nobody has taken yet. A bonus is not held."""
+    if at.platform.endpoint.plain_bonuses:
+        return ZERO
     due = session.scalars(
         select(PaymentRow).where(
             PaymentRow.study_id == at.id,
@@ -282,7 +284,8 @@ def _bonuses(session: Session, at: StudyAtPlatform, hits: set[int]) -> Counter[t
         select(AssignmentRow.external_id, PaymentRow.amount)
         .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
         .where(PaymentRow.study_id == at.id, PaymentRow.endpoint == at.endpoint)
-        .where(PaymentRow.kind == BONUS, PaymentRow.state == "paid", AssignmentRow.hit_id.in_(hits))
+        .where(PaymentRow.kind.in_(bonus_kinds(at)), PaymentRow.state == "paid", ~PaymentRow.elsewhere)
+        .where(AssignmentRow.hit_id.in_(hits))
     )
     return Counter((external_id, amount) for external_id, amount in rows)
 
@@ -295,7 +298,8 @@ def _as_forgotten(
     paid = select(PaymentRow.amount).where(
         PaymentRow.study_id == at.id, PaymentRow.endpoint == at.endpoint, PaymentRow.assignment_id.is_(None)
     )
-    nobodys = Counter(session.scalars(paid.where(PaymentRow.kind == BONUS, PaymentRow.state == "paid")))
+    shown = (PaymentRow.kind.in_(bonus_kinds(at)), PaymentRow.state == "paid", ~PaymentRow.elsewhere)
+    nobodys = Counter(session.scalars(paid.where(*shown)))
     if not nobodys:
         return there
     known = set(session.scalars(select(AssignmentRow.external_id).where(AssignmentRow.study_id == at.id)))

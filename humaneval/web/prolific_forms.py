@@ -15,10 +15,11 @@ from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import give_back
+from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.prolific.answered import codes_of
 from humaneval.crowd.prolific.draft import NO_CONSENT, PLACEHOLDERS
 from humaneval.crowd.prolific.outcome import completion_url, outcome_of
-from humaneval.crowd.prolific.sessions import GIVEN_UP, REJECTED
+from humaneval.crowd.prolific.sessions import REOPENED
 from humaneval.crowd.work import Work
 from humaneval.errors import HumanEvalError
 from humaneval.store.types import now
@@ -42,7 +43,6 @@ from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("prolific", __name__)
 
-ENDPOINT = "prolific"
 PARTICIPANT, STUDY, SESSION = PLACEHOLDERS
 CHANNEL: Channel = "panel"
 """The words for people whom a panel has sent."""
@@ -94,7 +94,7 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
         return _stranger()
     if hit.external_id is not None and there.study not in ("", hit.external_id):
         return _stranger()
-    if there.status in GIVEN_UP | {REJECTED}:
+    if there.status in REOPENED:
         return message("place_gone_heading", "place_gone_text", status=410)
     return True
 
@@ -146,14 +146,14 @@ def decline(key: str, token: str) -> Response:
     if work.answered is not None:
         return _back(work, outcome_of(context().engine, work))
     moment, given = now(), [work.external_id]
-    context().writer.write(hit.study_id, lambda connection: give_back(connection, hit, given, moment))
+    context().writer.write(hit.study_id, lambda connection: give_back(connection, hit.id, given, moment))
     return _back(work, NO_CONSENT)
 
 
 def _find(key: str) -> FoundHit | None:
     """The Prolific study with this key."""
     hit = hit_with(key)
-    if hit is None or hit.endpoint != ENDPOINT:
+    if hit is None or hit.endpoint != PROLIFIC:
         return None
     g.study, g.channel = hit.settings, CHANNEL
     allow_frames([], [_site()])
@@ -161,7 +161,7 @@ def _find(key: str) -> FoundHit | None:
 
 
 def _site() -> str:
-    return endpoints.known(ENDPOINT, context().settings).submit_origin
+    return endpoints.known(PROLIFIC, context().settings).submit_origin
 
 
 def _back(work: Work, outcome: str) -> Response:

@@ -109,10 +109,10 @@ def wide_world(quick: None, templates: Path, tmp_path: Path) -> Iterator[WideWor
     world.leave()
 
 
-def run(world: World, seed: int, steps: Sequence[Step]) -> None:
+def run(world: Any, seed: int, steps: Sequence[Step]) -> None:
     """One schedule, looked at after every step and once everything has settled. `seed` draws the faults."""
     world.begin(seed)
-    world.publish()
+    world.open()
     for name, arguments in steps:
         getattr(world, name)(*arguments)
         world.check_not_ahead()
@@ -120,15 +120,25 @@ def run(world: World, seed: int, steps: Sequence[Step]) -> None:
     world.check_settled()
 
 
-def try_all(world: World, draws: Sequence[Draw], numbers: range, reached: Collection[str]) -> None:
-    """Run the schedules of these numbers; `reached` must have happened in one of a hundred of them, and
-    once. One that
-    fails does not stop the others."""
+def try_all(
+    world: Any,
+    draws: Sequence[Draw],
+    numbers: range,
+    reached: Collection[str],
+    *,
+    first: Draw = _work,
+    most: int = 10,
+) -> None:
+    """Run the schedules of these numbers, which begin with up to three steps that `first` draws.
+
+    Up to `most` others follow. `reached` must have happened in one of a hundred of them, and once. One that
+    fails does not stop the others.
+    """
     failures: list[Exception] = []
     for number in numbers:
         dice = Random(number)
-        steps = [_work(dice) for _ in range(dice.randint(0, 3))]
-        steps += [dice.choice(draws)(dice) for _ in range(dice.randint(3, 10))]
+        steps = [first(dice) for _ in range(dice.randint(0, 3))]
+        steps += [dice.choice(draws)(dice) for _ in range(dice.randint(3, most))]
         try:
             run(world, number, steps)
         except Exception as error:
@@ -142,7 +152,7 @@ def try_all(world: World, draws: Sequence[Draw], numbers: range, reached: Collec
         assert world.reached[each] >= max(1, len(numbers) // 100), (each, world.reached)
 
 
-def shortened(world: World, number: int, steps: list[Step]) -> list[Step]:
+def shortened(world: Any, number: int, steps: list[Step]) -> list[Step]:
     """The steps without those without which it fails all the same."""
     place = 0
     while place < len(steps):

@@ -186,6 +186,10 @@ class World:
 
     # The verbs
 
+    def open(self) -> None:
+        """Every schedule begins with this."""
+        self.publish()
+
     def publish(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
             plan_hits(open_study_at(self.engine, STUDY, self.platform))

@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Engine, func, insert, select
 
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import give_back
-from humaneval.crowd.prolific.sessions import GIVEN_UP, session_of
+from humaneval.crowd.platform import PROLIFIC
+from humaneval.crowd.prolific.sessions import REOPENED, session_of
 from humaneval.errors import InputError
 from humaneval.store.engine import connected
 from humaneval.store.tables import AssignmentRow, EventRow, HitRow, MetaRow
 from humaneval.store.types import table
 
-ENDPOINT = "prolific"
 SECRET = "prolific events"
 """Where the secret that signs events is kept in the database."""
 STATUS_CHANGED = "submission.status.change"
@@ -67,7 +67,7 @@ def hit_of_event(engine: Engine, event: Event) -> FoundHit | None:
         key = connection.scalar(
             select(_hits.c.key)
             .join_from(_work, _hits, _hits.c.id == _work.c.hit_id)
-            .where(_work.c.endpoint == ENDPOINT, _work.c.external_id == event.about)
+            .where(_work.c.endpoint == PROLIFIC, _work.c.external_id == event.about)
             .limit(1)
         )
         return None if key is None else find_hit(connection, key)
@@ -79,20 +79,20 @@ def handle_in(connection: Connection, hit: FoundHit, event: Event, moment: datet
     That it is handled is stored in the same transaction: after a kill, it comes again.
     """
     if connection.scalar(
-        select(_events.c.event_id).where(_events.c.endpoint == ENDPOINT, _events.c.event_id == event.id)
+        select(_events.c.event_id).where(_events.c.endpoint == PROLIFIC, _events.c.event_id == event.id)
     ):
         return False
     last = connection.scalar(
         select(func.max(_events.c.happened_at)).where(
-            _events.c.endpoint == ENDPOINT, _events.c.about == event.about
+            _events.c.endpoint == PROLIFIC, _events.c.about == event.about
         )
     )
     overtaken = last is not None and last > event.happened_at
-    if event.kind == STATUS_CHANGED and event.status in GIVEN_UP and not overtaken:
-        give_back(connection, hit, [event.about], moment)
+    if event.kind == STATUS_CHANGED and event.status in REOPENED and not overtaken:
+        give_back(connection, hit.id, [event.about], moment)
     connection.execute(
         insert(_events).values(
-            endpoint=ENDPOINT,
+            endpoint=PROLIFIC,
             event_id=event.id,
             about=event.about,
             status=event.status,

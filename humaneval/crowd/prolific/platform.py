@@ -34,9 +34,8 @@ from humaneval.crowd.prolific.draft import body, filters_text, key_of, refuse, t
 from humaneval.crowd.prolific.hooks import Hooks
 from humaneval.crowd.prolific.sessions import (
     AWAITING,
-    GIVEN_UP,
     KNOWN,
-    REJECTED,
+    REOPENED,
     UNDER_WAY,
     Session,
     major,
@@ -201,9 +200,8 @@ class Prolific:
 
     def given_up(self, external_id: str) -> Collection[str]:
         there = self._listed.get(external_id)
-        reopened = GIVEN_UP | {REJECTED}
         listed = self.sessions(external_id) if there is None else there
-        return [each.id for each in listed if each.status in reopened]
+        return [each.id for each in listed if each.status in REOPENED]
 
     def start_approving(self, assignments: Sequence[str]) -> None:
         if len(assignments) >= BULK:
@@ -265,7 +263,7 @@ class Prolific:
 
     def bonuses_of(self, external_id: str) -> Iterator[PaidBonus]:
         for each in self.sessions(external_id):
-            if each.state is not None:
+            if each.status not in UNDER_WAY:  # also of those who returned their work after they got one
                 yield from self.bonuses(each.id)
 
     def _bonuses_of(self, assignment: str) -> list[Decimal]:
@@ -301,7 +299,7 @@ class Prolific:
         counts = self._client.read("count submissions", f"{_study(external_id)}submissions/counts/")
         told = {status_of(name): int(count) for name, count in counts.items() if isinstance(count, int)}
         in_hand = sum(told.get(name, 0) for name in UNDER_WAY)
-        gone = sum(told.get(name, 0) for name in (*GIVEN_UP, REJECTED))
+        gone = sum(told.get(name, 0) for name in REOPENED)
         terms = terms_of(there)
         if terms.reward is not None and terms.places:
             self.account.cost(terms.reward, terms.places)  # the books ask while they hold the study

@@ -13,7 +13,9 @@ APPROVED, REJECTED = "APPROVED", "REJECTED"
 RETURNED, TIMED_OUT = "RETURNED", "TIMED OUT"
 UNDER_WAY = frozenset((RESERVED, ACTIVE))
 GIVEN_UP = frozenset((RETURNED, TIMED_OUT))
-"""The place is open again, and nothing was submitted."""
+"""The place is open again, and nothing is submitted."""
+REOPENED = GIVEN_UP | {REJECTED}
+"""The place is open again."""
 STATES = {AWAITING: "submitted", APPROVED: "approved", "PARTIALLY APPROVED": "approved", REJECTED: "rejected"}
 """Those that say that work was submitted, as our states. An unknown one is never final."""
 KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", "SCREENED OUT"}

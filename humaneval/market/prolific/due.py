@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from humaneval.market.prolific.bonuses import pay_when_due
 from humaneval.market.prolific.books import Books, Work
@@ -22,8 +22,8 @@ from humaneval.market.prolific.tables import Status, Submission, Task
 def let_time_pass(work: Work) -> None:
     """Do everything that is due by now, each as of its own moment, in the order of the moments."""
     while True:
-        submission = work.session.scalars(_SUBMISSIONS.where(Submission.due_at <= work.now)).first()
-        task = work.session.scalars(_TASKS.where(Task.due_at <= work.now)).first()
+        submission = work.session.scalars(_SUBMISSIONS, {"now": work.now}).first()
+        task = work.session.scalars(_TASKS, {"now": work.now}).first()
         if task is not None and (submission is None or task.due_at <= _due(submission)):
             work.session.delete(task)
             _TASKS_BY_KIND[task.kind](replace(work, now=task.due_at), task.details)
@@ -51,8 +51,14 @@ def _ends(work: Work, submission: Submission) -> None:
         submission.due_at = None
 
 
-_SUBMISSIONS = select(Submission).order_by(Submission.due_at, Submission.number).limit(1)
-_TASKS = select(Task).order_by(Task.due_at, Task.number).limit(1)
+# Asked at every call, so they are made once.
+_SUBMISSIONS = (
+    select(Submission)
+    .where(Submission.due_at <= bindparam("now"))
+    .order_by(Submission.due_at, Submission.number)
+    .limit(1)
+)
+_TASKS = select(Task).where(Task.due_at <= bindparam("now")).order_by(Task.due_at, Task.number).limit(1)
 _TASKS_BY_KIND: Mapping[str, Callable[[Work, Mapping[str, Any]], None]] = {
     "activate": lambda work, details: activate_when_due(work, details["study"]),
     "approve": lambda work, details: approve_when_due(work, details["submissions"]),

@@ -13,6 +13,7 @@ import urllib3
 from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.prolific.events import SECRET, event_in
 from humaneval.errors import InputError
 from humaneval.store.engine import reading, writing
@@ -84,7 +85,7 @@ def handled(world: World) -> int:
         return session.scalar(select(func.count()).select_from(EventRow)) or 0
 
 
-@pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "TIMED_OUT"])
+@pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "TIMED_OUT", "REJECTED"])
 def test_a_place_that_is_open_again_is_free_at_once_and_once(listening: World, status: str) -> None:
     ann = listening.person("Ann")
     ann.take()
@@ -99,6 +100,39 @@ def test_a_place_that_is_open_again_is_free_at_once_and_once(listening: World, s
     assert listening.rows() == [row]
     assert send(listening, ann, status) == 204  # the same event again
     assert (listening.rows(), handled(listening)) == ([row], 1)
+
+
+@pytest.mark.parametrize("by", ["event", "newcomer", "collection"])
+def test_P05_the_place_of_work_that_was_returned_after_it_was_submitted_is_free(
+    listening: World, by: str
+) -> None:
+    people = listening.answered_by("Ann", "Ben", "Cleo", "Dan")
+    listening.collect()
+    ask_returns(listening.at(), [people[0].submission], "It was our fault; please return it.", dry_run=False)
+    people[0].give_back()
+    if by == "event":
+        assert send(listening, people[0], "RETURNED") == 204
+        assert len(listening.rows()) == 3
+    if by == "collection":
+        listening.collect()
+    assert listening.person("Eve").take().form(field="form") is not None
+    assert len(set(listening.rows())) == 4
+    assert listening.states() == {"superseded": 1, "submitted": 3, "opened": 1}
+
+
+def test_P05_somebody_at_work_keeps_the_row_while_others_return_theirs(listening: World) -> None:
+    ann = listening.person("Ann")
+    ann.take()
+    (row,) = listening.rows()
+    people = listening.answered_by("Ben", "Cleo", "Dan")
+    listening.collect()
+    ask_returns(listening.at(), [people[0].submission], "It was our fault; please return it.", dry_run=False)
+    people[0].give_back()
+    listening.answered_by("Eve")
+    ann.answer()
+    ann.finish()
+    assert listening.collect().new == 2
+    assert (len(listening.rows()), row in listening.rows()) == (4, True)
 
 
 def test_what_happened_before_does_not_count_after_what_happened_later(listening: World) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -11,21 +9,16 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
-from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.platform import PreparedBonus
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.draft import key_of
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.errors import HumanEvalError, PlatformError
-from humaneval.market.prolific import Faults, ProlificFault
-from humaneval.store.engine import reading
-from humaneval.store.tables import PaymentRow
 from tests.integration.prolific.people import Person, World
 
-TRIES = 40
 BONUS = Decimal("0.50")
 
 
@@ -151,83 +144,9 @@ def paid(world: World, person: Person) -> list[Decimal]:
     return list(there.bonuses or ())
 
 
-SAFE = ("throttled", "throttled-bare", "unavailable", "reply-lost", "dropped")
-
-
-class TestSchedules:
-    """Whole studies while calls fail at random."""
-
-    @pytest.fixture(params=[0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 40))])
-    def faults(self, request: pytest.FixtureRequest) -> Faults:
-        plan = [ProlificFault(kind=kind, chance=0.06) for kind in SAFE]
-        plan += [ProlificFault(kind=kind, chance=0.05) for kind in ("processing", "unknown-status")]
-        return Faults(plan, request.param, of=ProlificFault)
-
-    def test_every_step_is_repeated_until_it_is_done(
-        self, world: World, faults: Faults, request: pytest.FixtureRequest
-    ) -> None:
-        chance = random.Random(faults.plan.seed)
-        until(world.publish)
-        waiting = [f"person {number}" for number in range(4)]
-        people: list[Person] = []
-        while waiting:
-            person = world.person(waiting.pop())
-            assert person.reserve()
-            person.start()
-            until(partial(opened, person))
-            if chance.random() < 0.3:
-                person.give_back()
-                waiting.append(person.name + "'s friend")
-            else:
-                until(partial(answered, person))
-                person.finish()
-                people.append(person)
-            if chance.random() < 0.5:
-                tried(world.collect)
-        until(lambda: world.collect().submissions == 4 or fail())
-        until(lambda: (approve_work(world.at()) * 0 == 0 and all_approved(world, people)) or fail())
-        for person in people:
-            for _ in range(3):
-                tried(partial(bonus, world, person))
-                world.clock.move(minutes=1)
-        faults.replace([], 0)
-        world.collect()
-        assert ours_there(world) == ["AWAITING REVIEW"] or ours_there(world) == ["COMPLETED"]
-        assert len(world.rows()) == len(set(world.rows())) == 4
-        assert world.states()["approved"] == 4
-        for person in people:
-            assert paid(world, person) in ([BONUS], [])
-        with reading(world.engine) as session:
-            kinds = Counter(session.scalars(select(PaymentRow.kind).where(PaymentRow.state == "paid")))
-        assert kinds["reward"] == 4
-        assert kinds["bonus"] <= sum(len(paid(world, person)) for person in people)
-
-
-def all_approved(world: World, people: list[Person]) -> bool:
-    return {world.status_of(each.submission) for each in people} == {"APPROVED"}
-
-
-def opened(person: Person) -> None:
-    if person.open().form(field="form") is None:
-        fail()
-
-
-def answered(person: Person) -> None:
-    if not person.answer():
-        fail()
-
-
-def fail() -> None:
-    raise HumanEvalError("not yet")
-
-
 def tried(step: Callable[[], object]) -> bool:
     try:
         step()
     except HumanEvalError:
         return False
     return True
-
-
-def until(step: Callable[[], object]) -> None:
-    assert any(tried(step) for _ in range(TRIES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -12,6 +13,7 @@ from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import close_all
+from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.ledger import spent
@@ -163,6 +165,37 @@ def test_a_bonus_is_paid_once_for_each_purpose(world: World) -> None:
     assert (books.bonuses, books.bonuses_there, books.differences) == (Decimal("1.00"), Decimal("1.00"), ())
 
 
+def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    assert pay(world, ann) == "paid"
+    world.clock.move(minutes=1)
+    ask_returns(world.at(), [ann.submission], "Something went wrong on our side.", dry_run=False)
+    ann.give_back()
+    world.collect()
+    books = reconcile(world.at())
+    assert (books.bonuses_there, books.differences, books.left) == (Decimal("0.50"), (), 0)
+
+
+def test_somebody_who_answered_and_ran_out_of_time_is_paid_once_by_a_bonus(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    with pytest.raises(UsageError, match="can still be submitted"):
+        compensate_worker(world.at(), **due)
+    world.clock.move(hours=2)
+    assert [each.assignment for each in world.collect().unpaid] == [ann.submission]
+    assert compensate_worker(world.at(), **due, dry_run=True).made_now
+    assert [compensate_worker(world.at(), **due).made_now for _ in range(2)] == [True, False]
+    assert bonuses(world, ann) == [Decimal("0.50")]
+    books = reconcile(world.at())
+    assert (books.bonuses, books.bonuses_there, books.differences, books.left) == (0.5, 0.5, (), 0)
+    assert world.collect().unpaid == ()
+
+
 def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
     world.publish()
     (ann,) = world.answered_by("Ann")
@@ -191,6 +224,23 @@ class TestLostAnswers:
         assert bonuses(world, ann) == [Decimal("0.50")]
         assert pay(world, ann) == "paid"
         assert bonuses(world, ann) == [Decimal("0.50")]
+
+    @pytest.mark.parametrize("faults", ["reply-lost", "unavailable"], indirect=True)
+    def test_lost_work_whose_payment_was_not_answered_is_never_paid_twice(self, world: World) -> None:
+        world.publish()
+        ann = world.person("Ann")
+        ann.take()
+        ann.answer()
+        world.clock.move(hours=2)
+        world.collect()
+        due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+        for _ in range(3):
+            with suppress(PlatformError):
+                compensate_worker(world.at(), **due)
+            there = bonuses(world, ann)
+        assert there in ([], [Decimal("0.50")])
+        books = reconcile(world.at())
+        assert (books.differences, books.left) == ((), 0)
 
     @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
     def test_a_bonus_that_may_have_been_paid_stays_unconfirmed(self, world: World) -> None:

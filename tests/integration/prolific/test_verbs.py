@@ -65,7 +65,7 @@ def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tupl
     code, said = run("status", "study", "--reconcile", "--json")
     books: dict[str, Any] = json.loads(said)["books"]["prolific"]
     assert (code, books["differences"], books["left"]) == (0, [], "0.00")
-    assert run("compensate", "study", cleo.submission, "--amount", "0.50", "--reason", "ours")[0] == 1
+    assert run("compensate", "study", cleo.submission, "--amount", "0.50", "--reason", "ours")[0] == 2
     assert run("expire", "study")[0] == 0
     cleo.give_back()
     world.collect()
