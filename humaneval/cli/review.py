@@ -128,7 +128,7 @@ def _table(work: Sequence[Reviewed]) -> Table:
 def _tell_counts(work: Sequence[Reviewed]) -> None:
     states = Counter(line.state for line in work)
     reasons = Counter(line.excluded for line in work if line.excluded)
-    say(f"{len(work)} collected: {_listed(states) or 'none'}.")
+    say(f"{len(work)} collected: {_listed(states)}." if work else "Nothing is collected yet.")
     if reasons:
         say(f"Excluded by the study's rule: {_listed(reasons)}.")
 

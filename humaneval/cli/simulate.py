@@ -21,7 +21,7 @@ from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.study.stored import Study, mark_simulated, put_up, study_key, unmark_unanswered
-from humaneval.text import command, listed
+from humaneval.text import command, counted, listed
 
 
 @click.command()
@@ -126,7 +126,8 @@ def simulate(
             }
         )
         return
-    say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
+    rest = f"; for {worked.found_nothing:,} more there was no form left" if worked.found_nothing else ""
+    say(f"{counted(worked.submitted, 'simulated annotator')} submitted a form{rest}.")
     for generator in generators:
         # A person's whole story has no boundary that could be drawn at random.
         known = not (crowd.asked.question.rest and generator == opened.settings.design.human)

@@ -12,6 +12,7 @@ from rich.text import Text
 from humaneval.cli.market.options import DEFAULT_FILE
 from humaneval.cli.run import App, console, warn_if_open, with_app
 from humaneval.crowd.addresses import endpoints_of
+from humaneval.crowd.advice import left_out
 from humaneval.crowd.publish import PublishResult
 from humaneval.crowd.status import EndpointStatus
 from humaneval.errors import HumanEvalError, UsageError
@@ -88,7 +89,7 @@ class _Told:
             self._console.print(line, soft_wrap=True)
 
     def up(self, addresses: Addresses, published: PublishResult) -> None:
-        new = f"{counted(published.assignments, 'form')} put up" if published.made else "up already"
+        new = f"{counted(published.assignments, 'form')} put up" if published.made else "its forms are up"
         self._say(f"Study {self._study}: {new}.")
         if not addresses.started_market:
             self._say(f"The marketplace that runs already is used: {addresses.market}")
@@ -103,7 +104,7 @@ class _Told:
             self._live.start()
 
     def progress(self, line: EndpointStatus) -> None:
-        said = f"{now().astimezone():%H:%M:%S}  {_progress(line)}"
+        said = f"{now().astimezone():%H:%M:%S}  {progress_in_words(line)}"
         if self._live.is_started and line.submitted < line.planned:
             self._live.update(Text(said), refresh=True)
         else:
@@ -128,7 +129,9 @@ class _Told:
         if line is None:
             self._say(f"Stopped before anything was put up. To go on: {again}")
         elif line.submitted < line.planned:
-            self._say(f"Stopped. {_progress(line._replace(opened=0, about_done_at=None))} To go on: {again}")
+            self._say(
+                f"Stopped. {progress_in_words(line._replace(opened=0, about_done_at=None))} To go on: {again}"
+            )
         else:
             self._say("Stopped. All forms are in. Next:", *(f"  {each}" for each in _next(self._study)))
 
@@ -155,16 +158,19 @@ class _Lines:
         _emit("ended", **(_figures(line) if line else {}))
 
 
-def _progress(line: EndpointStatus) -> str:
+def progress_in_words(line: EndpointStatus) -> str:
+    """How far the study is, in one sentence."""
     said = f"{line.submitted} of {counted(line.planned, 'form')} {'is' if line.submitted == 1 else 'are'} in"
-    said += f", {line.usable} usable" if line.usable < line.submitted else ""
+    if line.usable < line.submitted:
+        late = f"{line.not_collected:,} not collected yet" if line.not_collected else ""
+        said += f", {line.usable} usable ({', '.join(filter(None, (left_out(line), late)))})"
     said += f", {line.opened} open now" if line.opened else ""
     said += f"; about done at {line.about_done_at.astimezone():%Y-%m-%d %H:%M}" if line.about_done_at else ""
     return f"{said}."
 
 
 def _figures(line: EndpointStatus) -> dict[str, object]:
-    names = ("planned", "opened", "submitted", "usable", "about_done_at")
+    names = ("planned", "opened", "submitted", "usable", "left_out", "about_done_at")
     return {name: getattr(line, name) for name in names}
 
 

@@ -11,7 +11,7 @@ from humaneval.crowd.figures import Difference, told, unaccepted
 from humaneval.crowd.platform import CSV
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
-from humaneval.text import Steps, command, counted
+from humaneval.text import Steps, command, counted, time_taken
 
 
 class Line(NamedTuple):
@@ -67,6 +67,11 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
         )
 
 
+def left_out(line: EndpointStatus) -> str:
+    """Why collected forms do not count, and how many each: `2 missed the control`; empty if all count."""
+    return ", ".join(f"{number:,} {why}" for why, number in sorted(line.left_out.items()))
+
+
 def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]) -> Steps:
     """What to run next, of all that waits in `said`. If nothing does, a look at the work while more of it can
     come, and at the scores afterwards."""
@@ -77,10 +82,11 @@ def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]
 
 
 def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
-    done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
+    done_at = f"about done at {line.about_done_at:%Y-%m-%d %H:%M} UTC; " if line.about_done_at else ""
+    why = f" ({each})" if (each := left_out(line)) else ""
     yield Line(
-        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at"
-        f" {done_at}; spent ${line.spent}."
+        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable{why}; {done_at}"
+        f"spent ${line.spent}."
     )
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
@@ -94,7 +100,7 @@ def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
         yield Line(f"{line.hits_unsent} of them were not sent yet: ", go_on, waits=True)
     if line.median_minutes is not None and line.hourly is not None:
         yield Line(
-            f"Median time {line.median_minutes:g} minutes: ${line.hourly} an hour, expected"
+            f"Median time {time_taken(line.median_minutes)}: ${line.hourly} an hour, expected"
             f" ${line.hourly_expected}."
         )
 
@@ -121,7 +127,7 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
         yield Line(
-            f"{line.endpoint} approves the first waiting one automatically in {left:.0f} hours: ",
+            f"{line.endpoint} approves the first form that waits automatically in {left:.0f} hours: ",
             review,
             waits=True,
         )

@@ -62,6 +62,8 @@ class EndpointStatus(NamedTuple):
     approved: int
     usable: int
     """Collected and not excluded by `review`."""
+    left_out: Mapping[str, int]
+    """Why the other collected ones do not count, and how many each."""
     about_done_at: datetime | None
     """When the rest will be submitted, at the rate so far; see `about_done`."""
     unconfirmed: int
@@ -235,7 +237,8 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         crowded_out=_crowded_out(work, places, records.rows) if by_link else 0,
         submitted=len(collected) + new,
         approved=sum(line.state == "approved" for line in collected),
-        usable=sum(not line.excluded and line.state != "rejected" for line in collected),
+        usable=sum(not _why_unusable(line) for line in collected),
+        left_out=Counter(why for line in collected if (why := _why_unusable(line))),
         about_done_at=None if closed else about_done(len(collected) + new, planned, began, moment),
         unconfirmed=records.writes.get((endpoint, "pending"), 0),
         refused=records.writes.get((endpoint, "refused"), 0),
@@ -255,6 +258,10 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         unsure_told=records.told.get((endpoint, True), 0),
         silent=there.silent,
     )
+
+
+def _why_unusable(line: AssignmentRow) -> str:
+    return line.excluded or ("rejected" if line.state == "rejected" else "")
 
 
 def _is_over(hit: HitRow, moment: datetime) -> bool:

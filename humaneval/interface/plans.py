@@ -163,6 +163,9 @@ def plan(
         return StudyPlan(made, outlook(made))
 
 
+EXAMPLES = {"systems": 2, "annotators": 40, "stories": 100}
+
+
 def _refuse(*, systems: object, annotators: object, stories: object) -> None:
     """Raise UsageError for what is not a whole number in its range."""
     ranges = {
@@ -173,7 +176,8 @@ def _refuse(*, systems: object, annotators: object, stories: object) -> None:
     for name, (value, least, most) in ranges.items():
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise UsageError(
-                f"{name}={value!r} is not a whole number from {least:,} to {most:,}", f"Try {name}=10."
+                f"{name}={value!r} is not a whole number from {least:,} to {most:,}",
+                f"For example {name}={EXAMPLES[name]}.",
             )
 
 

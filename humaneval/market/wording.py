@@ -52,7 +52,14 @@ def moment_text(moment: datetime) -> str:
 
 
 def time_left(deadline: datetime, now: datetime) -> str:
-    """The time until `deadline`, in words; a minute or more is given in whole minutes."""
+    """The time until `deadline`, in words: whole minutes from a minute on, the nearest one from ten on.
+
+    >>> at = datetime(2026, 11, 3)
+    >>> [time_left(at + timedelta(seconds=left), at) for left in (2699, 119, 59)]
+    ['45 minutes', '1 minute', '59 seconds']
+    """
     left: timedelta = deadline - now
     seconds = left.total_seconds()
+    if seconds >= 600:
+        return duration_text(60 * round(seconds / 60))
     return duration_text(seconds - seconds % 60 if seconds >= 60 else seconds)

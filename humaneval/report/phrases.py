@@ -167,7 +167,8 @@ def excluded(table: ScoreTable) -> str:
         if step.annotators_out and step.step not in ("tests", "collected")
     ]
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    left, kept = ("was" if number == 1 else "were" for number in (people.excluded, people.analysed))
+    left = "was" if 1 in (people.excluded, people.collected) else "were"
+    kept = "was" if people.analysed == 1 else "were"
     return (
         f"{people.excluded:,} of {counted(people.collected, 'annotator')} {left} excluded{why};"
         f" {people.analysed:,} {kept} analysed."

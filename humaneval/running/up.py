@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext, suppress
 from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from humaneval.crowd.addresses import preview_urls, refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
@@ -15,9 +16,10 @@ from humaneval.crowd.status import EndpointStatus
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import HumanEvalError, PlatformError, PrerequisiteError
+from humaneval.market.protocol.addresses import is_loopback
 from humaneval.progress import progress
 from humaneval.running.addresses import Places
-from humaneval.running.servers import OpenAt, forms_up, market_up
+from humaneval.running.servers import EVERYWHERE, HERE, OpenAt, forms_up, market_up
 from humaneval.running.watch import EndedError, Ending, standing, watch
 from humaneval.serving import until_told
 from humaneval.settings import Settings
@@ -148,11 +150,22 @@ def _is_complete(line: EndpointStatus) -> bool:
     return line.submitted >= line.planned
 
 
+def _beside(places: Places, settings: Settings) -> str:
+    """Where the requester's pages are: on this machine under the host of the marketplace, so that one host
+    is printed. Forms keep another one: browsers send cookies to all ports of a host."""
+    forms = urlsplit(settings.public_url)
+    market = urlsplit(settings.market_site or settings.market_url)
+    all_here = is_loopback(forms.hostname or "") and is_loopback(market.hostname or "")
+    if not all_here or settings.host not in (HERE, *EVERYWHERE) or market.hostname != HERE:
+        return settings.public_url
+    return forms._replace(netloc=f"{HERE}:{forms.port or settings.port}").geturl()
+
+
 def _addresses(at: StudyAtPlatform, places: Places, invitation: str, token: str) -> Addresses:
     settings = places.settings
     return Addresses(
         annotators=invitation or preview_urls(at.study, at.platform.endpoint)[0],
-        requester=requester_address(settings.public_url, token),
+        requester=requester_address(_beside(places, settings), token),
         market=settings.market_site or settings.market_url,
         forms=settings.public_url,
         started_market=places.market_file is not None,

@@ -258,11 +258,11 @@ def _try_out(
     )
     if chosen and shown == every:
         said.append(
-            f"{design.annotators:,} annotators: so each of the {every:,} passages is judged at least once."
-            " --annotators sets another number."
+            f"With {counted(design.annotators, 'annotator')} each of the {every:,} passages is judged at"
+            " least once. --annotators sets another number."
         )
     elif chosen:
         said.append(
-            f"{design.annotators:,} annotators: they judge {shown:,} of the {every:,} passages. --annotators"
-            " sets another number."
+            f"With {counted(design.annotators, 'annotator')} {shown:,} of the {every:,} passages are judged."
+            " --annotators sets another number."
         )

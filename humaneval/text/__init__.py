@@ -39,6 +39,7 @@ from humaneval.text.wording import (
     not_among,
     quoted,
     same_name,
+    time_taken,
     use_global_options,
     without_password,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "shown_hash",
     "split_into",
     "split_sentences",
+    "time_taken",
     "unshowable",
     "use_global_options",
     "without_password",

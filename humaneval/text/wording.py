@@ -27,6 +27,18 @@ def counted(number: int, noun: str, verb: str = "", verbs: str = "", *, plural: 
     return f"{said} {verb if number == 1 else verbs}".strip()
 
 
+def time_taken(minutes: float) -> str:
+    """How long something took, with the unit that fits.
+
+    >>> time_taken(0.0), time_taken(0.05), time_taken(1.0), time_taken(3.25)
+    ('under a second', '3 seconds', '60 seconds', '3.25 minutes')
+    """
+    if minutes >= 2:
+        return f"{minutes:g} minutes"
+    seconds = round(60 * minutes)
+    return counted(seconds, "second") if seconds else "under a second"
+
+
 class Answerers(NamedTuple):
     """How many annotators are programs, and how many are people."""
 

@@ -183,6 +183,8 @@ def test_X52_once_the_work_is_sent_there_is_no_return_and_no_clock(
     expect(page.get_by_role("button", name="Return this task")).to_have_count(0)
     expect(page.get_by_text("left when this page was opened")).to_have_count(0)
     expect(page.get_by_role("link", name="See the tasks")).to_be_visible()
+    expect(page.frame_locator("iframe").get_by_role("link")).to_have_count(0)  # it is said once
+    expect(page.frame_locator("iframe").get_by_text("stored")).to_have_count(0)
     page.evaluate("history.back()")  # in the frame
     page.wait_for_timeout(500)
     expect(page.frame_locator("iframe").get_by_role("heading", name="Thank you")).to_be_visible()

@@ -15,9 +15,11 @@ from sqlalchemy import Engine, select, text, update
 from werkzeug.test import Client, TestResponse
 
 import humaneval as he
+from humaneval.cli.up import progress_in_words
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.infills.free_text import alone
 from humaneval.settings import Settings
@@ -26,6 +28,7 @@ from humaneval.store.engine import writing
 from humaneval.store.tables import METADATA, AssignmentRow, PassageRow, ResponseRow, WorkerRow
 from humaneval.study.scores import ready
 from humaneval.study.stored import open_study, study_key
+from humaneval.text import time_taken
 from humaneval.web.app import create_app
 from humaneval.web.infilling import Desk
 from humaneval.web.requester import requester_address, token_of
@@ -142,8 +145,8 @@ def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
         "Approved": told["approved"],
         "Usable": told["usable"],
     }
-    assert shown["Out"] == f"{told['hits_up']} of {told['hits']} HITs"
-    assert shown["Median time"] == f"{told['median_minutes']:g} minutes"
+    assert shown["Up now"] == f"{told['hits_up']} of {told['hits']} HITs"
+    assert shown["Median time"] == time_taken(told["median_minutes"])
     assert shown["Pay an hour"] == f"${told['hourly']}"
     assert shown["Spent"] == f"${told['spent']}" == "$3.84"
     ends = (shown["Expected end"], half.figures("")["Expected end"])
@@ -156,6 +159,18 @@ def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
         if name not in ("Generator", "All"):
             assert cells[5:] == [str(told["submitted"]), "16", "1", "1", str(told["approved"])]
             assert sum(int(cell.split("/")[0]) for cell in cells[:5]) == told["submitted"]
+
+
+def test_why_forms_do_not_count_is_said_beside_their_number(
+    sqlite_engine: Engine, half: Pages, command: Command
+) -> None:
+    command("review", "study")
+    (told,) = command("status", "study", "--json").json["endpoints"]
+    assert told["left_out"] == {"missed the control": told["submitted"] - told["usable"]}
+    why = f"{told['usable']} usable ({told['left_out']['missed the control']} missed the control)"
+    assert why in command("status", "study").out
+    assert "missed the control" in half.get("study/study/live").text
+    assert why in progress_in_words(study_status(open_study(sqlite_engine, "study"))[0])
 
 
 def test_what_is_submitted_and_not_collected_is_heard_from_the_marketplace(

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 from sqlalchemy import Engine
@@ -114,6 +116,10 @@ def test_up_serves_a_study_ends_in_order_and_goes_on_at_the_same_addresses(
 
     first = start("study", "--port", ports[0], "--market-port", ports[1])
     addresses = first.wait_for("up", made=2)
+    hosts = [urlsplit(addresses[name]).hostname for name in ("annotators", "requester")]
+    assert hosts == ["127.0.0.1"] * 2
+    with urlopen(addresses["requester"]) as page:
+        assert b"Studies" in page.read()
     assert people(sqlite_engine, addresses["annotators"], 4, seed=1) == 4
     first.wait_for("progress", submitted=4)
     assert first.end(signal.SIGINT) == 0

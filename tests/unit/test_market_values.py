@@ -160,7 +160,8 @@ def test_a_time_goes_over_the_wire_to_the_millisecond(moment: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(3599, "59 minutes"), (60, "1 minute"), (59, "59 seconds"), (-5, "0 seconds")]
+    ("seconds", "words"),
+    [(2699, "45 minutes"), (599, "9 minutes"), (60, "1 minute"), (59, "59 seconds"), (-5, "0 seconds")],
 )
 def test_time_left_is_told_in_words(seconds: int, words: str) -> None:
     assert time_left(NOON + timedelta(seconds=seconds), NOON) == words

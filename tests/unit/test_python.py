@@ -65,6 +65,17 @@ def test_every_name_is_there_listed_and_documented() -> None:
         he.scores  # noqa: B018
 
 
+def test_one_annotator_is_spoken_of_in_the_singular(frame: pd.DataFrame) -> None:
+    one = frame[frame["worker"] == frame["worker"].iloc[0]]
+    assert "0 of 1 annotator was excluded; 1 was analysed." in he.score(one).conclusion
+
+
+def test_an_argument_that_makes_no_study_is_refused_with_one_that_does() -> None:
+    with pytest.raises(he.UsageError) as refused:
+        he.plan(systems=0)
+    assert refused.value.hint == "For example systems=2."
+
+
 def test_the_frame_has_the_fields_of_the_document(frame: pd.DataFrame, scores: he.Scores) -> None:
     document = scores.json()
     assert document["scores"] == compute(frame).to_json()["scores"]

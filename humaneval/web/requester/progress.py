@@ -204,6 +204,15 @@ class Said(NamedTuple):
 
 
 _OPERATIONS = {
+    "exclude": "a person is kept out",
+    "readmit": "a person may take part again",
+    "block": "a worker is blocked",
+    "unblock": "a worker is not blocked any more",
+    "list": "there is a list of people who are kept out",
+    "places": "there are more places",
+    "ask for a return": "a person is asked to return a form",
+    "codes": "the codes at the end of a form are known",
+    "postback": "the panel knows that a person is done",
     "publish": "a HIT is up",
     "publish link": "a link is up",
     "invite": "a link is up",
@@ -236,7 +245,7 @@ def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Sai
     ).first()
     if done:
         by_link = f"{done.operation} {endpoint}"
-        words = _OPERATIONS.get(by_link) or _OPERATIONS.get(done.operation, f"“{done.operation}” is done")
+        words = _OPERATIONS.get(by_link) or _OPERATIONS.get(done.operation, f"“{done.operation}” worked")
         yield Said(endpoint, f"Confirmed: {words}.", done.confirmed_at)
     came = session.scalar(
         select(func.max(AnswerRow.received_at))
@@ -245,7 +254,7 @@ def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Sai
         .where(AnswerRow.source == "platform")
     )
     if came:
-        yield Said(endpoint, "Gave us the answers of a form that we collected.", came)
+        yield Said(endpoint, "The answers of a form came.", came)
     failed = session.execute(
         select(OutboxRow.operation, OutboxRow.state, OutboxRow.error, OutboxRow.attempted_at)
         .where(*here, OutboxRow.state != "confirmed", OutboxRow.attempts > 0)

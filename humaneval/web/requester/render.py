@@ -13,8 +13,9 @@ from flask import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from humaneval.crowd.advice import left_out
 from humaneval.report.figures.drawing import STYLE
-from humaneval.text import counted
+from humaneval.text import counted, time_taken
 from humaneval.web.messages import root
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": _moment, "part": lambda text: quote(str(text), safe="")}
-    environment.globals |= {"counted": counted}
+    environment.globals |= {"counted": counted, "left_out": left_out, "time_taken": time_taken}
     return environment
 
 

@@ -136,7 +136,7 @@ def test_in_words_and_as_json(
     monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     study = by_link(sqlite_engine, design={"annotators": 6}, exclusions={"missed_control": "none"})
     link = study.open_link()
-    assert "link: 0 of 6 submitted, 0 usable; about done at —; spent $0.00." in command("status", "study").out
+    assert "link: 0 of 6 submitted, 0 usable; spent $0.00." in command("status", "study").out
     for _ in range(3):
         take(link)
     study.collect()

@@ -180,11 +180,11 @@ def test_the_whole_line_as_commands(commands: Callable, command: Command, tmp_pa
     )
     simulated = command("simulate", "study", "--to", "link", "--skill", "control=1", "--seed", "3", "--json")
     assert (simulated.json["submitted"], simulated.json["found_nothing"]) == (4, 0)
-    assert "link: 4 of 4 submitted, 0 usable; about done at —; spent $0.00" in command("status", "study").out
+    assert "link: 4 of 4 submitted, 0 usable; spent $0.00" in command("status", "study").out
     assert "4 not collected yet" in command("status", "study").out
     assert command("collect", "study", "--to", "link", "--json").json["responses"] == 16
     assert command("review", "study", "--to", "link", "--approve", "--json").json["approved_now"] == 4
-    assert "link: 4 of 4 submitted, 4 usable; about done at —; spent $3.20" in command("status", "study").out
+    assert "link: 4 of 4 submitted, 4 usable; spent $3.20" in command("status", "study").out
     assert command("score", "study", "--json").json["annotators"]["analysed"] == 4
     assert "4 HITs at link" in command("expire", "study", "--to", "link").out
     again = command("simulate", "study", "--to", "link", "--json")
