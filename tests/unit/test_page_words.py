@@ -51,7 +51,7 @@ def test_X28_every_word_is_used_and_every_used_word_is_there(question: str) -> N
     templates = [*bundled("hit_templates").glob("*.html"), *folder.glob("*.html")]
     pages = "\n".join(path.read_text(encoding="utf-8") for path in templates)
     code = "\n".join(path.read_text(encoding="utf-8") for path in (package / "humaneval").rglob("*.py"))
-    built = re.compile(r"example_\d|kept_\w+")
+    built = re.compile(r"example_\d|kept_\w+|\w+_any")
     assert not [key for key in english if not built.fullmatch(key) and f'"{key}"' not in pages + code]
     used = re.findall(r'words(?:\.plain)?\("(\w+)"', pages)
     assert not set(used) - set(english)
@@ -135,7 +135,9 @@ def test_X28_words_that_are_missing_are_named() -> None:
     said = lacking_words(study(page={"language": "id"}, words={"send": "Kirim"}))
     assert " send," not in said
     assert "begin, continue" in said
-    every = {key: text for key, text in ENGLISH.items() if key not in {*SETTINGS, "control"}}
+    every = {
+        key: text for key, text in ENGLISH.items() if key.removesuffix("_any") not in {*SETTINGS, "control"}
+    }
     assert lacking_words(study(page={"language": "id"}, words=every)) == ""
 
 
@@ -215,3 +217,16 @@ def test_the_texts_of_another_question_take_the_place_of_those_that_init_wrote()
         read_study_file(None, overrides={"question": "rate", "words": {"gap": "…"}})
     with pytest.raises(SettingsError, match="no question 'rte'"):
         read_study_file(None, overrides={"question": "rte"})
+
+
+@pytest.mark.parametrize("language", word_languages())
+def test_our_own_texts_name_the_number_of_sentences_that_the_stories_have(language: str) -> None:
+    file = study(page={"language": language})
+    assert file.with_sentences(5) is file
+    longer = file.with_sentences(11)
+    assert "11" in longer.page.instructions
+    assert longer.hit.description != file.hit.description
+    own = study(page={"language": language, "instructions": "Mark one."}).with_sentences(11)
+    assert own.page.instructions == "Mark one."
+    with pytest.raises(SettingsError, match=r"words.instructions_any is a setting of its own"):
+        study(words={"instructions_any": "x"})
