@@ -90,7 +90,7 @@ SMALL = {
     "evaluate_every": 5,
     "warm_up": 5,
     "patience": 0,
-    "evaluation_examples": 64,
+    "evaluation_examples": 16,
 }
 
 Trained = Callable[..., Progress]
@@ -149,7 +149,7 @@ def trained(
     folder = shared / f"trained-{kind}"
     with FileLock(shared / f"trained-{kind}.lock"):
         if not folder.exists():
-            plan = small_plan(kind, steps=150, learning_rate=5e-3, batch=8, evaluate_every=50)
+            plan = small_plan(kind, steps=75, learning_rate=1e-2, batch=8, evaluate_every=25)
             train(own / kind, plan, small_model(corpus.special), tokenizer, corpus, corpus)
             (own / kind).rename(folder)
     return Path(shutil.copytree(folder, tmp_path_factory.mktemp("checkpoint") / kind))

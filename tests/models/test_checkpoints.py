@@ -281,17 +281,22 @@ def test_a_full_disk_leaves_the_checkpoint_whole(folder: Path, small_disk: Path)
 
 
 SAVING = """
-import sys, torch
+import os, sys, torch
 from pathlib import Path
 from generators.checkpoints.checkpoint import save
 from generators.checkpoints.loading import load
 opened = load(Path(sys.argv[1]))
-print("ready", flush=True)
-while True:
-    with torch.no_grad():
-        for tensor in opened.model.parameters():
-            tensor.add_(0.125)
-    save(Path(sys.argv[1]), opened.model, opened.tokenizer, opened.card)
+for line in sys.stdin:
+    child = os.fork()  # torch is loaded once: that takes longer than everything here
+    if child:
+        print(child, flush=True)
+        os.waitpid(child, 0)
+        print("over", flush=True)
+    while not child:
+        with torch.no_grad():
+            for tensor in opened.model.parameters():
+                tensor.add_(0.125)
+        save(Path(sys.argv[1]), opened.model, opened.tokenizer, opened.card)
 """
 
 
@@ -300,17 +305,19 @@ while True:
 def test_a_save_that_is_killed_leaves_a_whole_checkpoint(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     hashes = {load(folder).hash}
-    for attempt in range(2):
-        run = subprocess.Popen(
-            [sys.executable, "-c", SAVING, str(folder)], env=environment, stdout=subprocess.PIPE, text=True
-        )
+    program = [sys.executable, "-c", SAVING, str(folder)]
+    with subprocess.Popen(
+        program, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdin is not None
         assert run.stdout is not None
-        assert run.stdout.readline() == "ready\n"
-        time.sleep(0.3 + attempt * 0.0137)
-        run.send_signal(signal.SIGKILL)
-        run.wait()
-        run.stdout.close()
-        found = load(folder)
-        assert found.card.weights == found.hash
-        hashes.add(found.hash)
+        for attempt in range(4):
+            print("go", file=run.stdin, flush=True)
+            child = int(run.stdout.readline())
+            time.sleep(0.1 + attempt * 0.0137)
+            os.kill(child, signal.SIGKILL)
+            assert run.stdout.readline() == "over\n"
+            found = load(folder)
+            assert found.card.weights == found.hash
+            hashes.add(found.hash)
     assert len(hashes) > 1

@@ -53,6 +53,7 @@ def test_models_side_by_side_learn_what_each_learns_alone(
             plain_rows=plain,
             steps=steps,
             evaluate_every=1,
+            evaluation_examples=8,
             patience=0,
         )
         model = new_model(architecture, corpus.special, seed)

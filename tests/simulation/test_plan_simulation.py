@@ -42,7 +42,7 @@ def test_who_does_not_read_scores_by_chance() -> None:
     "plan",
     [
         Plan(100, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=1, stories=40),
-        Plan(120, generators=4, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=3, stories=40),
+        Plan(60, generators=4, passages_per_row=3, always=1, smallest_effect=0.3, comparisons=3, stories=40),
         Plan(
             100,
             3,
