@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.market.events import note
@@ -45,11 +45,7 @@ class Counts:
 
 def counts(session: Session, hits: Sequence[Hit]) -> dict[int, Counts]:
     """The counts of each of `hits`, by the HIT's number."""
-    rows = session.execute(
-        select(Assignment.hit_number, Assignment.state, func.count())
-        .where(Assignment.hit_number.in_([hit.number for hit in hits]), Assignment.state.in_(TAKEN))
-        .group_by(Assignment.hit_number, Assignment.state)
-    ).all()
+    rows = session.execute(_COUNTS, {"hits": [hit.number for hit in hits]}).all()
     found: dict[int, dict[str, int]] = {hit.number: {} for hit in hits}
     for number, state, count in rows:
         found[number][state.value] = count
@@ -81,10 +77,7 @@ def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:
     """Hold the price of every place that may still have to be paid, and of no other."""
     open_places = 0 if hit.expired or hit.disposed else count.free
     wanted = hit.price_cents * (open_places + count.accepted + count.submitted)
-    held = work.session.scalar(
-        select(func.coalesce(func.sum(Entry.on_hold), 0)).where(Entry.hit_number == hit.number)
-    )
-    more = wanted - (held or 0)
+    more = wanted - (work.session.scalar(_HELD, {"hit": hit.number}) or 0)
     if more:
         post(work, "hold" if more > 0 else "release", hit, on_hold=more, available=-more)
 
@@ -96,3 +89,12 @@ def _status(hit: Hit, count: Counts) -> str:
         return "Reviewing" if hit.reviewing else "Reviewable"
     hit.reviewing = False
     return "Assignable" if count.free and not hit.expired else "Unassignable"
+
+
+# Nearly every request needs these, so they are built once.
+_COUNTS = (
+    select(Assignment.hit_number, Assignment.state, func.count())
+    .where(Assignment.hit_number.in_(bindparam("hits", expanding=True)), Assignment.state.in_(TAKEN))
+    .group_by(Assignment.hit_number, Assignment.state)
+)
+_HELD = select(func.coalesce(func.sum(Entry.on_hold), 0)).where(Entry.hit_number == bindparam("hit"))

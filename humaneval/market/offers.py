@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
 from humaneval.market.blocks import is_blocked
 from humaneval.market.protocol.refusals import NotPossibleError
@@ -63,14 +63,15 @@ def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> O
         return Offers([], None)
     open_groups = (
         select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
-        .where(Hit.status == "Assignable", Hit.number.not_in(_taken(worker)))
+        .where(Hit.status == "Assignable", Hit.number.not_in(_TAKEN))
         .group_by(Hit.hit_type_number)
         .subquery()
     )
     query = select(Hit, open_groups.c.available).join(open_groups, Hit.number == open_groups.c.first)
     if before is not None:
         query = query.where(Hit.number < before)
-    rows = work.session.execute(query.order_by(Hit.number.desc()).limit(GROUPS_ON_A_PAGE)).all()
+    page = query.order_by(Hit.number.desc()).limit(GROUPS_ON_A_PAGE)
+    rows = work.session.execute(page, {"worker": worker.number}).all()
     record = record_of(work.session, worker)
     known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
     shown = [
@@ -105,20 +106,18 @@ def is_open(work: Transaction, hit: Hit) -> bool:
 
 def free_in_group(work: Transaction, worker: Worker, kind: HitType) -> Hit | None:
     """The oldest HIT of a type with a free place that this worker has not taken, if there is one."""
-    return work.session.scalar(
-        select(Hit)
-        .where(
-            Hit.status == "Assignable", Hit.hit_type_number == kind.number, Hit.number.not_in(_taken(worker))
-        )
-        .order_by(Hit.number)
-        .limit(1)
-    )
+    return work.session.scalar(_FREE, {"kind": kind.number, "worker": worker.number})
 
 
-def _taken(worker: Worker) -> Select[int]:
-    return select(Assignment.hit_number).where(
-        Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
-    )
+_TAKEN = select(Assignment.hit_number).where(
+    Assignment.worker_number == bindparam("worker"), Assignment.state.in_(TAKEN)
+)
+_FREE = (
+    select(Hit)
+    .where(Hit.status == "Assignable", Hit.hit_type_number == bindparam("kind"), Hit.number.not_in(_TAKEN))
+    .order_by(Hit.number)
+    .limit(1)
+)
 
 
 def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:

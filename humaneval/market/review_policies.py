@@ -85,10 +85,12 @@ def score_known_answers(work: Transaction, assignment: Assignment) -> None:
         )
 
 
+_DUE = select(Hit).where(Hit.policy_due, Hit.status == "Reviewable")
+
+
 def apply_due_policies(work: Transaction) -> None:
     """Apply the HIT review policy of every HIT that has become Reviewable, once each time it does so."""
-    due = select(Hit).where(Hit.policy_due, Hit.status == "Reviewable")
-    for hit in work.session.scalars(due).all():
+    for hit in work.session.scalars(_DUE).all():
         hit.policy_due = False
         _measure_agreement(work, hit)
         work.session.flush()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from flask import Blueprint, Response, redirect, request
+from markupsafe import Markup
 
 from humaneval.market.pages.site import Answer, Visit, WorkerSite, current_site, signed_in
-from humaneval.market.protocol.countries import countries
+from humaneval.market.protocol.countries import countries, country_names
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, SIGNED_IN_SECONDS, safe_path
 from humaneval.market.tables.workers import Worker
@@ -103,8 +105,20 @@ def _signin_page(problem: str, status: int = 200) -> Response:
     values: dict[str, Any] = {
         "target": safe_path(request.values.get("next", "")),
         "name": request.form.get("name", ""),
-        "country": request.form.get("country", ""),
         "invitation": request.values.get("invitation", ""),
         "may_register": _may_register(site),
     }
-    return site.page("signin.html", None, status, problem=problem, countries=countries(), **values)
+    country = request.form.get("country", "")
+    country = country if country in country_names() else ""
+    return site.page("signin.html", None, status, problem=problem, countries=_options(country), **values)
+
+
+@cache
+def _options(chosen: str) -> Markup:
+    """The countries as options of a select, with the `chosen` one; most people come with none."""
+    return Markup("\n").join(
+        Markup('<option value="{}"{}>{}</option>').format(
+            each.code, Markup(" selected" * (each.code == chosen)), each.name
+        )
+        for each in countries()
+    )

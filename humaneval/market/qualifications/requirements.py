@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.market.protocol.countries import country_name, country_names
@@ -73,25 +73,30 @@ class Obstacle:
 
 def record_of(session: Session, worker: Worker) -> Record:
     """A worker's current record."""
-    rows = session.execute(
-        select(Assignment.state, func.count())
-        .where(Assignment.worker_number == worker.number, Assignment.state.in_(FINISHED))
-        .group_by(Assignment.state)
-    )
+    mine = {"worker": worker.number}
+    rows = session.execute(_FINISHED, mine)
     by_state = {state: int(count) for state, count in rows}
     approved, rejected = by_state.get(State.APPROVED, 0), by_state.get(State.REJECTED, 0)
     small = sum(by_state.values()) < SMALL_RECORD or approved + rejected == 0
-    held = session.execute(
-        select(QualificationType.id, Qualification.value)
-        .join(Qualification.type)
-        .where(Qualification.worker_number == worker.number, Qualification.revoked.is_(False))
-    )
+    held = session.execute(_HELD, mine)
     return Record(
         100 if small else 100 * approved // (approved + rejected),
         approved,
         worker.country,
         dict(held.all()),
     )
+
+
+_FINISHED = (
+    select(Assignment.state, func.count())
+    .where(Assignment.worker_number == bindparam("worker"), Assignment.state.in_(FINISHED))
+    .group_by(Assignment.state)
+)
+_HELD = (
+    select(QualificationType.id, Qualification.value)
+    .join(Qualification.type)
+    .where(Qualification.worker_number == bindparam("worker"), Qualification.revoked.is_(False))
+)
 
 
 def check_requirements(work: Transaction, requirements: Sequence[Mapping[str, Any]]) -> None:
