@@ -20,14 +20,14 @@
     } catch { /* blocked */ }
   };
   let kept = history.state?.[key];
-  try { kept = JSON.parse(sessionStorage[key]); } catch { /* blocked, or new */ }
+  try { kept = JSON.parse(sessionStorage[key]); } catch { /* new */ }
   for (const [name, value] of Object.entries(kept ?? {})) {
     const field = fields[name];
     if (field?.type === "checkbox") field.checked = true;
     else if (field && !field.value) field.value = value;
   }
 
-  // Seconds each passage was in view before its first choice.
+  // Seconds in view before the first choice.
   const clocks = passages.map(() => ({}));
   const tick = (index, seen = clocks[index].seen) => {
     const clock = clocks[index], field = fields[`seconds-${index + 1}`];
@@ -83,8 +83,9 @@
     if ((await fetch(form.action, { method: "HEAD" }).catch(() => 0)).ok) return form.submit();
     ready();
     tell(words.unsent);
+    progress.scrollIntoView(false);
   });
-  // Going back shows what became of the work.
+  // Going back shows what became of it.
   addEventListener("pageshow", ({ persisted }) => (persisted && sent ? location.reload() : ready()));
   document.getElementById("errors")?.focus();
 })();
