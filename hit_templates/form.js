@@ -4,6 +4,7 @@
   const { elements: fields, dataset: words } = form;
   const all = (css) => [...form.querySelectorAll(css)];
   const passages = all(".passage:has([required])");
+  const [progress] = all("#progress");
   const button = form.querySelector("button"), send = button.textContent;
   // A group has no answer.
   const open = (part) => part.querySelector("input:invalid");
@@ -21,7 +22,7 @@
     } catch { /* blocked */ }
   };
   let kept = history.state?.[key];
-  try { kept = JSON.parse(sessionStorage[key]); } catch { /* new */ }
+  try { kept = JSON.parse(sessionStorage[key]); } catch {}
   for (const name in kept) {
     const field = fields[name];
     if (field?.type === "checkbox") field.checked = true;
@@ -44,12 +45,12 @@
       tick(passages.indexOf(target), part > 0.3 || height > 150);
     }
   }, { threshold: [0, .1, .2, .31, .5] });
-  for (const passage of passages) eye.observe(passage);
+  passages.forEach((one) => eye.observe(one));
   document.addEventListener("visibilitychange", () => { tickAll(); save(); });
 
-  const left = () => passages.flatMap((passage, index) => open(passage) ? index + 1 : []);
+  const left = () => passages.flatMap((one, index) => open(one) ? index + 1 : []);
   const tell = (text, values) => {
-    all("#progress")[0].textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]);
+    progress.textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]);
   };
   const say = () => tell(words.answered, { done: passages.length - left().length, total: passages.length });
   const on = form.addEventListener.bind(form);
@@ -62,10 +63,9 @@
 
   // Number keys choose.
   on("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const radio = [...fields].find(({ type, name, value }) =>
       type === "radio" && name === event.target.name && value === event.key);
-    if (!radio?.checkVisibility()) return;
+    if (!radio?.checkVisibility() || event.ctrlKey || event.metaKey || event.altKey) return;
     radio.focus();
     radio.click();
     event.preventDefault();
@@ -94,8 +94,9 @@
     if (!fields.token || (await fetch(form.action, { method: "HEAD" }).catch(() => 0)).ok) return form.submit();
     ready();
     tell(words.unsent);
+    progress.scrollIntoView(false);
   });
-  // Going back shows what became of the work.
+  // Going back shows what became of it.
   addEventListener("pageshow", ({ persisted }) => (persisted && sent ? location.reload() : ready()));
   document.getElementById("errors")?.focus();
 })();

@@ -50,7 +50,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     told = [each for of_endpoint in said.values() for each in of_endpoint] or [
         unpublished(study, put_up(opened))
     ]
-    steps = next_steps(study, lines, told)
+    steps = next_steps(study, lines, told, app.started_by(study))
     if as_json:
         emit(
             {

@@ -72,12 +72,14 @@ def left_out(line: EndpointStatus) -> str:
     return ", ".join(f"{number:,} {why}" for why, number in sorted(line.left_out.items()))
 
 
-def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]) -> Steps:
-    """What to run next, of all that waits in `said`. If nothing does, a look at the work while more of it can
-    come, and at the scores afterwards."""
+def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line], start: str = "") -> Steps:
+    """What to run next, of all that waits in `said`. If nothing does, `start` while nobody has come, a look
+    at the work while more of it can come, and at the scores afterwards."""
     waiting = [each.command for each in said if each.command and each.waits]
     more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
     look = command("review", study, "--to", more[0]) if more else command("score", study)
+    if start and not any(line.submitted for line in lines):
+        look = start
     return Steps.of(waiting or [look])
 
 

@@ -193,10 +193,8 @@ class _Recognition:
     def _sentences(self) -> None:
         """Columns with one sentence each, by the number in their header."""
         found = {role.number: at for at, role in self.roles.items() if role.kind is Kind.SENTENCE}
-        for at in self._free():
-            number = sentence_number(self.plain[at])
-            if number is not None and number not in found and (self._are_sentences(at) or self._gaps(at)):
-                found[number] = at
+        for number, at in self._series() if not found else self._numbered():
+            found.setdefault(number, at)
         if len(found) < SENTENCES - 1:
             return
         if 0 in found and SENTENCES not in found:
@@ -209,6 +207,29 @@ class _Recognition:
                 f" {self.table.columns[found[surplus[-1]]]!r}=ignore.",
             )
         self.roles |= {at: Role(Kind.SENTENCE, number) for number, at in found.items()}
+
+    def _numbered(self) -> list[tuple[int, int]]:
+        """Free columns that hold sentences, with the number in their header."""
+        numbers = {at: sentence_number(self.plain[at]) for at in self._free()}
+        return [
+            (number, at)
+            for at, number in numbers.items()
+            if number is not None and (self._are_sentences(at) or self._gaps(at))
+        ]
+
+    def _series(self) -> list[tuple[int, int]]:
+        """Of these, five with one name before the number, if there are such: beside sentence1 to sentence5,
+        s0 to s5 are systems."""
+        of_name: dict[str, list[tuple[int, int]]] = {}
+        numbered = self._numbered()
+        for number, at in numbered:
+            of_name.setdefault(re.sub(r"\d+", "", self.plain[at]), []).append((number, at))
+        whole = [
+            name
+            for name, found in of_name.items()
+            if sorted(number for number, _ in found) in (list(POSITIONS), [at - 1 for at in POSITIONS])
+        ]
+        return of_name[max(whole, key=len)] if whole else numbered
 
     def _ending(self) -> None:
         """The fifth sentence under a name of its own. Without positions it is what was taken out."""

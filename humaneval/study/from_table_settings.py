@@ -198,7 +198,7 @@ def _positions(counts: Mapping[int, int], size: int, said: list[str]) -> list[in
             f" needs {size} stories that every system has filled, and position {most} has the most:"
             f" {counts[most]:,}",
             f"Give {size} or more stories with the same position: one for each system, one for human and one"
-            " for control. Or show fewer systems: --generators NAMES.",
+            f" for control.{' Or show fewer systems: --generators NAMES.' if counts[most] >= FEWEST else ''}",
         )
     for at in few:
         said.append(

@@ -16,10 +16,11 @@ from humaneval.scoring.analysis.analyse import Analysis, analyse
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
+from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading
 from humaneval.store.published import published_columns
 from humaneval.store.queries import TEST_ENDPOINTS, rows_in
-from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, StudyRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, MetaRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
 from humaneval.study.stored import Study, put_up_command
 from humaneval.text import command
@@ -133,9 +134,12 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
         select(HitRow.endpoint).where(HitRow.study_id == study.id).distinct().order_by(HitRow.endpoint)
     ).all()
     fetch = " and ".join(f"`{command('collect', study.name, '--to', endpoint)}`" for endpoint in endpoints)
+    hint = f"{fetch} fetches submitted work." if fetch else f"Next: `{put_up_command(session, study)}`."
+    if endpoints == ["local"] and session.get(MetaRow, ADDRESSES) is not None:
+        hint = f"`{command('up', study.name)}` collects them while it runs."
     return InputError(
         f"study {study.name!r} has no responses yet",
-        (f"{fetch} fetches submitted work." if fetch else f"Next: `{put_up_command(session, study)}`."),
+        hint,
     )
 
 

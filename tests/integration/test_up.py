@@ -340,6 +340,9 @@ def test_commands_that_miss_the_servers_of_up_name_it(
         assert refused.code != 0
         assert "while `humaneval up study`" in refused.err
         assert "serve`" not in refused.err
+    for words in (("score", study), ("report", study)):
+        assert "`humaneval up study` collects them while it runs" in command(*words).err
+    assert "Next: humaneval up study" in command("status", study).out  # there is nothing to look at yet
     assert not command("study", "show", study, "--json").json["simulated"]  # no program has come
 
 

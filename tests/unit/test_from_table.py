@@ -289,6 +289,13 @@ def test_a_sentence_inside_its_whole_story_is_taken_out_of_it() -> None:
     assert any("inside the whole story: 8" in note for note in found.contents.notes)
 
 
+@pytest.mark.parametrize("names", [("s0", "s1"), ("s1", "s2"), ("s6", "s7")])
+def test_beside_five_sentences_other_numbered_columns_are_systems(names: tuple[str, str]) -> None:
+    is_whole(read(saved(wide((*FIVE, "position", *names)))), names)
+    rows = [[*row[6:], *row[:6]] for row in wide((*FIVE, "position", *names))]  # the systems come first
+    is_whole(read(saved(rows)), names)
+
+
 def test_two_systems_may_write_the_same_and_lack_some() -> None:
     rows = wide()
     for row in rows[1:]:

@@ -68,7 +68,9 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     if family is None or family.power_in_family >= planned.power:
         return ""
     needed = family.annotators_needed_in_family
-    found, wanted = _apart(family.power_in_family, planned.power)
+    found, wanted = percent(family.power_in_family), percent(planned.power)
+    if found == wanted:
+        found, wanted = _apart(family.power_in_family, planned.power)
     enough = "" if needed is None else f" {crowd(_with(planned, needed))} would find it in {wanted}."
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     return (

@@ -15,6 +15,7 @@
         for (const part of document.querySelectorAll("[data-until-sent]")) part.remove();
         for (const part of document.querySelectorAll("[data-once-sent]")) part.hidden = false;
         clearInterval(timer);
+        scrollTo(0, 0);
         document.querySelector("iframe").contentWindow.postMessage("shown", "*");
       }
     } catch { /* it is asked again */ }

@@ -204,7 +204,7 @@ class Said(NamedTuple):
 
 
 _OPERATIONS = {
-    "exclude": "a person is kept out",
+    "exclude": "a person who took part gets no further form",
     "readmit": "a person may take part again",
     "block": "a worker is blocked",
     "unblock": "a worker is not blocked any more",
