@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, and_, func, or_, select
+from sqlalchemy import Connection, Table, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
@@ -149,7 +149,7 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
     return found
 
 
-def writes_about(session: Session, workers: Collection[int]) -> Lines:
+def writes_about(session: Session | Connection, workers: Collection[int]) -> Lines:
     """The writes to a platform whose subject names one of these workers."""
     wanted = set(workers)
     named = _lines(session, OUTBOX, OUTBOX.c.subject.like("%worker %") & (OUTBOX.c.operation != INVITE))
@@ -162,7 +162,7 @@ def worker_in(subject: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _lines(session: Session, of: Table, condition: Any) -> Lines:
+def _lines(session: Session | Connection, of: Table, condition: Any) -> Lines:
     keys = of.primary_key.columns
     return [dict(row) for row in session.execute(select(of).where(condition).order_by(*keys)).mappings()]
 

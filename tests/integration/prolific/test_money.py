@@ -22,7 +22,9 @@ from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import PartialError, PlatformError, UsageError
-from humaneval.market.prolific import Faults, ProlificFault
+from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
+from humaneval.market.prolific.submissions import find_submission
+from humaneval.market.prolific.tables import Status
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow
 from humaneval.study.enlarge import enlarge
@@ -194,6 +196,44 @@ def test_somebody_who_answered_and_ran_out_of_time_is_paid_once_by_a_bonus(world
     books = reconcile(world.at())
     assert (books.bonuses, books.bonuses_there, books.differences, books.left) == (0.5, 0.5, (), 0)
     assert world.collect().unpaid == ()
+
+
+def paid_in_part(world: World, person: Person, status: Status, minor: int) -> None:
+    """The researcher has paid another sum on Prolific's own page."""
+    with world.server.books.writing() as work:
+        outcomes.pay(work, find_submission(work, person.submission), status, minor)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_was_paid_in_part_is_booked_as_that_or_said_to_be_unknown(
+    world: World, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    ann, ben = world.answered_by("Ann", "Ben")
+    paid_in_part(world, ann, Status.PARTIALLY_APPROVED, 30)
+    real = shown.submission_of_study
+    silent = lambda *asked: {**real(*asked), "reward": None}  # noqa: E731
+    monkeypatch.setattr(shown, "submission_of_study", real if told else silent)
+    found = world.collect()
+    assert world.states() == {"approved": 1, "submitted": 1}
+    books = reconcile(world.at())
+    if told:
+        assert spent(world.at().study, "prolific").rewards == Decimal("0.30")
+        assert (found.notes, books.differences, books.left) == ((), (), 0)
+    else:
+        assert found.notes[0].startswith(f"{ann.submission} was approved in part")
+        assert (books.paid, books.left) == (0, Decimal("0.42"))
+    approve_work(world.at())
+    assert spent(world.at().study, "prolific").rewards == Decimal("0.80") + (Decimal("0.30") if told else 0)
+    assert ben.submission
+
+
+def test_somebody_who_was_screened_out_is_named_and_has_submitted_nothing(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    paid_in_part(world, ann, Status.SCREENED_OUT, 20)
+    found = world.collect()
+    assert (found.submissions, found.notes[0].startswith(f"{ann.submission} was screened out")) == (0, True)
 
 
 def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
