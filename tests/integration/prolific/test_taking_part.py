@@ -28,49 +28,49 @@ def stored(world: World) -> int:
         return session.scalar(select(func.count()).select_from(AssignmentRow)) or 0
 
 
-def test_a_study_is_published_answered_and_collected(world: World) -> None:
-    published = world.publish()
+def test_a_study_is_published_answered_and_collected(anywhere: World) -> None:
+    published = anywhere.publish()
     assert (published.made, published.assignments) == (1, 4)
-    there = world.study_there()
+    there = anywhere.study_there()
     assert (there["status"], there["total_available_places"], there["reward"]) == ("ACTIVE", 4, 80)
-    people = world.answered_by("Ann", "Ben", "Cleo", "Dan")
-    assert len(set(world.rows())) == 4
-    found = world.collect()
+    people = anywhere.answered_by("Ann", "Ben", "Cleo", "Dan")
+    assert len(set(anywhere.rows())) == 4
+    found = anywhere.collect()
     assert (found.submissions, found.new, found.differences) == (4, 4, ())
-    assert world.states() == {"submitted": 4}
-    assert {world.status_of(each.submission) for each in people} == {"AWAITING REVIEW"}
-    assert world.collect().new == 0
+    assert anywhere.states() == {"submitted": 4}
+    assert {anywhere.status_of(each.submission) for each in people} == {"AWAITING REVIEW"}
+    assert anywhere.collect().new == 0
 
 
-def test_P05_a_returned_place_frees_its_row_once(world: World) -> None:
-    world.publish()
-    ann = world.person("Ann")
+def test_P05_a_returned_place_frees_its_row_once(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
     ann.take()
-    (row,) = world.rows()
+    (row,) = anywhere.rows()
     ann.give_back()
-    world.collect()
-    assert world.rows() == []
-    ben = world.person("Ben")
+    anywhere.collect()
+    assert anywhere.rows() == []
+    ben = anywhere.person("Ben")
     ben.take()
-    assert world.rows() == [row]
-    world.collect()  # Ann's return is seen again
-    assert world.rows() == [row]
+    assert anywhere.rows() == [row]
+    anywhere.collect()  # Ann's return is seen again
+    assert anywhere.rows() == [row]
 
 
-def test_P05_a_place_that_timed_out_frees_its_row_and_late_answers_are_kept(world: World) -> None:
-    world.publish()
-    ann = world.person("Ann")
+def test_P05_a_place_that_timed_out_frees_its_row_and_late_answers_are_kept(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
     ann.take()
-    world.clock.move(minutes=46)
-    world.collect()
-    assert world.rows() == []
-    ben = world.person("Ben")
+    anywhere.clock.move(minutes=46)
+    anywhere.collect()
+    assert anywhere.rows() == []
+    ben = anywhere.person("Ben")
     ben.take()
     assert ann.answer()  # after her time, while Ben has her row
-    found = world.collect()
+    found = anywhere.collect()
     assert (found.submissions, found.not_handed_over) == (0, 1)
     assert [each.assignment for each in found.unpaid] == [ann.submission]
-    assert len(world.rows()) == 1
+    assert len(anywhere.rows()) == 1
 
 
 def test_P05_whoever_takes_a_reopened_place_gets_a_row_before_anything_is_collected(world: World) -> None:
@@ -141,26 +141,26 @@ def people_known(world: World) -> int:
         return sum(session.scalar(select(func.count()).select_from(each)) or 0 for each in tables)
 
 
-def test_P13_whoever_declines_is_asked_to_return_and_nothing_of_them_is_kept(world: World) -> None:
-    world.publish()
-    ann = world.person("Ann")
+def test_P13_whoever_declines_is_asked_to_return_and_nothing_of_them_is_kept(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
     for _ in range(2):  # again, as with a second click
-        assert decline(world, ann).endswith(f"cc={codes(world)[NO_CONSENT]}")
-    assert (world.rows(), people_known(world)) == ([], 0)
+        assert decline(anywhere, ann).endswith(f"cc={codes(anywhere)[NO_CONSENT]}")
+    assert (anywhere.rows(), people_known(anywhere)) == ([], 0)
     token = ann.form_url.removesuffix("/decline")
     ann.finish()
-    found = world.collect()
-    assert (found.submissions, people_known(world)) == (0, 0)
+    found = anywhere.collect()
+    assert (found.submissions, people_known(anywhere)) == (0, 0)
     assert found.notes == (
         f"{ann.submission} did nothing, and was asked to return: it is paid in 21 days otherwise.",
     )
-    books = reconcile(world.at())
+    books = reconcile(anywhere.at())
     assert (books.differences, books.left) == ((), 0)
-    ben = world.person("Ben")
+    ben = anywhere.person("Ben")
     ben.take()
     assert ann.open(token).status == 404  # the address of a claim that was deleted is nobody else's
     ann.give_back()
-    assert (world.collect().notes, len(world.rows())) == ((), 1)
+    assert (anywhere.collect().notes, len(anywhere.rows())) == ((), 1)
 
 
 def test_whoever_declined_and_was_paid_all_the_same_is_in_the_books(world: World) -> None:
