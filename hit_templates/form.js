@@ -39,7 +39,7 @@
     clock.since = seen && !document.hidden && open(passages[index]) ? now : 0;
   };
   const tickAll = () => clocks.forEach((_, index) => tick(index));
-  // A third, or much of a small window.
+  // A third, or much of it.
   const eye = new IntersectionObserver((entries) => {
     for (const { target, intersectionRatio: part, intersectionRect: { height } } of entries) {
       tick(passages.indexOf(target), part > 0.3 || height > 150);

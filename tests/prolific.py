@@ -63,3 +63,9 @@ def world_of(
 def world(world_of: Callable[..., World], sqlite_engine: Engine) -> World:
     """A study of four rows."""
     return world_of(sqlite_engine)
+
+
+@pytest.fixture
+def anywhere(world_of: Callable[..., World], engine: Engine) -> World:
+    """The same on SQLite and on PostgreSQL, where money, rows or concurrency are at stake."""
+    return world_of(engine)

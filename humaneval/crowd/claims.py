@@ -176,9 +176,9 @@ def answered_by(engine: Engine, hit_key: str, worker: str, assignment: str) -> i
 def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
     """As `open_form`, in a transaction that holds the study.
 
-    Of who comes by link and gets no form, nothing is kept: anybody may invent visitors.
+    Of who comes by link or from Prolific and gets no form, nothing is kept: anybody may invent visitors.
     """
-    if not hit.audience:
+    if not hit.audience and hit.endpoint != PROLIFIC:
         return _opened(connection, engine, hit, visit)
     with connection.begin_nested() as kept:
         opened = _opened(connection, engine, hit, visit)

@@ -147,11 +147,11 @@ def give_back(connection: Connection, hit_id: int, assignments: Collection[str],
 
     Work that was collected, and then returned there, counts no longer. Answers are kept in any case.
     """
+    open_still = ("opened", "answered", "rejected")
     held = update(_work).where(
         _work.c.hit_id == hit_id,
         _work.c.external_id.in_(assignments),
-        _holds("assignments"),
-        _work.c.state.in_(("opened", "answered", "submitted", "rejected")),
+        or_(_holds("assignments") & _work.c.state.in_(open_still), _work.c.state == "submitted"),
     )
     state = case((_work.c.state.in_(("opened", "submitted")), "superseded"), else_=_work.c.state)
     return connection.execute(held.values(holds_row=False, lease_until=now, state=state)).rowcount

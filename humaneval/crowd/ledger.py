@@ -13,7 +13,7 @@ from humaneval.crowd.as_planned import figures_there
 from humaneval.crowd.figures import PLACES, REWARD
 from humaneval.crowd.outbox import settle, withdraw
 from humaneval.crowd.participants import COMPENSATION, compensation_of
-from humaneval.crowd.platform import Cost
+from humaneval.crowd.platform import Cost, Part
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import PlatformError, UsageError
@@ -57,12 +57,17 @@ def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow, when: da
 
 
 def reward_paid(
-    session: Session, at: StudyAtPlatform, assignment: AssignmentRow, when: datetime | None = None
+    session: Session,
+    at: StudyAtPlatform,
+    assignment: AssignmentRow,
+    when: datetime | None = None,
+    part: Part | None = None,
 ) -> None:
     """Enter the reward of an assignment that the platform has approved, once. An intended approval is
     then done.
 
-    `when` is when the platform approved it, by default now: it pays the reward of that moment.
+    `when` is when the platform approved it, by default now: it pays the reward of that moment, or else a
+    `part`. Nothing is entered if nobody tells how much that is.
     """
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
@@ -73,10 +78,12 @@ def reward_paid(
             PaymentRow.kind == "reward",
         )
     )
-    if there is not None:
+    if there is not None or (part is not None and part.amount is None):
         return
-    hit = session.get_one(HitRow, assignment.hit_id)
-    each = assignment_cost(session, at, hit, when)
+    if part is not None and part.amount is not None:
+        each = at.platform.cost(part.amount, 1)
+    else:
+        each = assignment_cost(session, at, session.get_one(HitRow, assignment.hit_id), when)
     if not each.total:
         return
     session.add(

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
@@ -152,7 +152,9 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
 _NAMES_A_WORKER = and_(OUTBOX.c.subject.like("%worker %"), OUTBOX.c.operation != INVITE)
 
 
-def writes_about(session: Session, workers: Collection[int], *where: ColumnElement[bool]) -> Lines:
+def writes_about(
+    session: Session | Connection, workers: Collection[int], *where: ColumnElement[bool]
+) -> Lines:
     """The writes to a platform whose subject names one of these workers, if also `where` holds."""
     wanted = set(workers)
     named = _lines(session, OUTBOX, and_(_NAMES_A_WORKER, *where))
@@ -171,7 +173,7 @@ def worker_in(subject: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _lines(session: Session, of: Table, condition: Any) -> Lines:
+def _lines(session: Session | Connection, of: Table, condition: Any) -> Lines:
     keys = of.primary_key.columns
     return [dict(row) for row in session.execute(select(of).where(condition).order_by(*keys)).mappings()]
 

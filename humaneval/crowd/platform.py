@@ -130,6 +130,13 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Another sum than the reward, which approved work was paid. `amount` is None if nobody tells it."""
+
+    amount: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class Submission:
     """One worker's submitted work as the platform gives it. `state`: submitted, approved or rejected."""
 
@@ -141,6 +148,7 @@ class Submission:
     submitted_at: datetime | None
     auto_approval_at: datetime | None
     approved_at: datetime | None = None
+    part: Part | None = None
     unreadable: str = ""
     """Why its answers could not be read. Then `fields` holds them as they came."""
 

@@ -388,6 +388,6 @@ def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, su
     assignment.opened_at = assignment.opened_at or submission.accepted_at
     assignment.auto_approval_at = submission.auto_approval_at
     if submission.state == "approved":
-        reward_paid(session, at, assignment, submission.approved_at)
+        reward_paid(session, at, assignment, submission.approved_at, submission.part)
     elif submission.state == "rejected":
         rejection_done(session, assignment)

@@ -280,6 +280,7 @@ class AssignmentRow(Base):
         index_where("uq_assignments_held_row", "endpoint", "row_id", where="holds_row", unique=True),
         index_where("ix_assignments_held", "study_id", "endpoint", "row_id", where="holds_row"),
         index_where("ix_assignments_open", "study_id", "endpoint", "lease_until", where="state = 'opened'"),
+        {"sqlite_autoincrement": True},  # addresses that we have signed hold the ids
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

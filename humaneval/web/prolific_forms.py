@@ -11,17 +11,19 @@ from itsdangerous import BadSignature
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
+from humaneval.crowd.forget import forget_refusal
 from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
-from humaneval.crowd.free_rows import give_back
+from humaneval.crowd.panels import Ended, HandBack
 from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.prolific.answered import codes_of
-from humaneval.crowd.prolific.draft import NO_CONSENT, PLACEHOLDERS
+from humaneval.crowd.prolific.draft import NO_CONSENT, PLACEHOLDERS, SCREENED_OUT
 from humaneval.crowd.prolific.outcome import completion_url, outcome_of
 from humaneval.crowd.prolific.sessions import REOPENED
-from humaneval.crowd.work import Work
+from humaneval.crowd.work import find_work
 from humaneval.errors import HumanEvalError
+from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.study.words import Channel
 from humaneval.web.forms import (
@@ -113,7 +115,7 @@ def show(key: str, token: str) -> Response:
         return refusal
     work = work_with(found.assignment_id)
     if found.outcome is Outcome.ANSWERED:
-        return _back(work, outcome_of(context().engine, work))
+        return _back(hit, outcome_of(context().engine, work))
     form = form_shown(context().engine, work.hit, work.row_id)
     return form_page(form, _delivery(key, token))
 
@@ -133,21 +135,22 @@ def answer(key: str, token: str) -> Response:
         kept(work, fields)
         context().answered(hit.endpoint, hit.study_name)
         work = work_with(assignment_id)
-    return _back(work, outcome_of(context().engine, work))
+    return _back(hit, outcome_of(context().engine, work))
 
 
 @blueprint.post("/prolific/<key>/<token>/decline")
 def decline(key: str, token: str) -> Response:
-    """The person does not want to take part: their row is free, and Prolific asks for the place back."""
+    """The person does not want to take part: their row is free, Prolific asks for the place back, and nothing
+    is kept about them. Repeating it changes nothing."""
     hit, assignment_id = _find(key), _read_token(key, token)
     if hit is None or assignment_id is None:
         return _unknown()
-    work = work_with(assignment_id)
-    if work.answered is not None:
-        return _back(work, outcome_of(context().engine, work))
-    moment, given = now(), [work.external_id]
-    context().writer.write(hit.study_id, lambda connection: give_back(connection, hit.id, given, moment))
-    return _back(work, NO_CONSENT)
+    with connected(context().engine) as connection:
+        work = find_work(connection, assignment_id)
+    if work is not None and work.answered is not None:
+        return _back(hit, outcome_of(context().engine, work))
+    context().writer.write(hit.study_id, lambda connection: forget_refusal(connection, assignment_id))
+    return _back(hit, NO_CONSENT)
 
 
 def _find(key: str) -> FoundHit | None:
@@ -164,19 +167,25 @@ def _site() -> str:
     return endpoints.known(PROLIFIC, context().settings).submit_origin
 
 
-def _back(work: Work, outcome: str) -> Response:
-    code = codes_of(context().engine, work.hit.endpoint, work.hit.id).get(outcome, "")
-    return _see(completion_url(_site(), code))
+def _back(hit: FoundHit, outcome: str) -> Response:
+    return _see(_completion(hit, outcome))
+
+
+def _completion(hit: FoundHit, outcome: str) -> str:
+    """Where a person hands a submission over; empty if the study was made without a code for this."""
+    code = codes_of(context().engine, hit.endpoint, hit.id).get(outcome, "")
+    return completion_url(_site(), code) if code else ""
 
 
 def _refusal(hit: FoundHit, found: Opened) -> Response | None:
     if found.outcome in (Outcome.FORM, Outcome.ANSWERED):
         return None
+    back = HandBack(Ended.SCREENED_OUT, address=_completion(hit, SCREENED_OUT))
     if found.outcome is Outcome.LIMIT:
         forms = hit.settings.design.rows_per_annotator
-        return message("limit_heading", "limit_link", "give_place_back", forms=forms)
+        return message("limit_heading", "limit_link", "give_place_back", forms=forms, back=back)
     if found.outcome is Outcome.KEPT_OUT:
-        return message("kept_out_heading", "kept_out_link", "give_place_back")
+        return message("kept_out_heading", "kept_out_link", "give_place_back", back=back)
     if found.outcome in (Outcome.FULL, Outcome.BEYOND):
         return message("full_heading", "full_link", "give_place_back")
     return _unknown()

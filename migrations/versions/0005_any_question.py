@@ -1,4 +1,4 @@
-"""Stories of any length, passages with two infills, answers of several fields
+"""Stories of any length, pairs, answers of several fields; the ids of claims are not used again
 
 Revision ID: 0005
 Revises: 0004
@@ -22,9 +22,16 @@ UNIQUE = (
     ("uq_passages_alone", KEY, "other_generator_id IS NULL"),
     ("uq_passages_pair", [*KEY, "other_generator_id"], "other_generator_id IS NOT NULL"),
 )
+OF_SOME_ROWS = (
+    ("uq_assignments_held_row", ["endpoint", "row_id"], "holds_row", True),
+    ("ix_assignments_held", ["study_id", "endpoint", "row_id"], "holds_row", False),
+    ("ix_assignments_open", ["study_id", "endpoint", "lease_until"], "state = 'opened'", False),
+)
+"""Indexes of some of the assignments, which a copy of the table would lose."""
 
 
 def upgrade() -> None:
+    _copied({"sqlite_autoincrement": True})
     op.add_column("stories", sa.Column("sentences", sa.JSON(), nullable=True))
     listed = "json_array" if op.get_bind().dialect.name == "sqlite" else "json_build_array"
     op.execute(f"UPDATE stories SET sentences = {listed}({', '.join(FIVE)})")
@@ -59,6 +66,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Stories of other lengths, pairs and answers beyond five cannot go back: they stop it."""
+    _copied({})
     for name, _, _ in UNIQUE:
         op.drop_index(name, "passages")
     _widen({table: 5 for table, _, _ in WIDENED})
@@ -90,3 +98,16 @@ def _widen(most: dict[str, int]) -> None:
             changed.create_check_constraint(
                 op.f(f"ck_{table}_{column}"), f"{column} BETWEEN 1 AND {most[table]}"
             )
+
+
+def _copied(kwargs: dict[str, bool]) -> None:
+    """Copy the assignments: addresses that we have signed hold their ids, so the id of a deleted one is never
+    another person's. A PostgreSQL sequence never goes back."""
+    if op.get_bind().dialect.name != "sqlite":
+        return
+    for name, *_ in OF_SOME_ROWS:
+        op.drop_index(name, "assignments")
+    with op.batch_alter_table("assignments", recreate="always", table_kwargs=kwargs):
+        pass
+    for name, columns, where, unique in OF_SOME_ROWS:
+        op.create_index(name, "assignments", columns, unique=unique, sqlite_where=sa.text(where))

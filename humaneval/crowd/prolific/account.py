@@ -12,8 +12,6 @@ from humaneval.crowd.prolific.sessions import major, minor
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.fees import CENT
 
-OFFSETS = 100
-"""How many workspaces, projects and groups are asked for at once."""
 SAMPLE = Decimal("100.00")
 """A reward of which the fee is asked, to know the fee on a bonus: fees are a share."""
 
@@ -59,21 +57,10 @@ class Account:
         return self._workspace
 
     def _projects(self) -> Iterator[dict[str, Any]]:
-        for workspace in self._listed("list workspaces", "/workspaces/"):
+        for workspace in self._client.by_offset("list workspaces", "/workspaces/"):
             path = f"/workspaces/{workspace['id']}/projects/"
-            for project in self._listed("list projects", path):
+            for project in self._client.by_offset("list projects", path):
                 yield {**project, "id": str(project["id"]), "workspace": str(workspace["id"])}
-
-    def _listed(self, what: str, path: str, **query: object) -> Iterator[dict[str, Any]]:
-        """A listing by offset, which ends with an empty page or a page that is not full."""
-        offset = 0
-        while True:
-            page = self._client.read(what, path, {"limit": OFFSETS, "offset": offset, **query})
-            items = page.get("results", []) if isinstance(page, dict) else page
-            yield from items
-            if len(items) < OFFSETS:
-                return
-            offset += len(items)
 
     def balance(self) -> Decimal | None:
         """What can still be spent, in the account's currency; None if Prolific does not say."""
@@ -141,7 +128,7 @@ class Account:
         return str(made["id"])
 
     def _group_named(self, name: str) -> str:
-        groups = self._listed("list groups", "/participant-groups/", workspace_id=self.workspace)
+        groups = self._client.by_offset("list groups", "/participant-groups/", workspace_id=self.workspace)
         return next(
             (str(each["id"]) for each in groups if each.get("name") == name and not each.get("is_deleted")),
             "",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import Engine, select
 
 from humaneval.crowd.addresses import PUBLISH
+from humaneval.crowd.prolific.draft import AWAY
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, OutboxRow, WorkerIdentityRow
@@ -39,6 +40,15 @@ def codes_of(engine: Engine, endpoint: str, hit_id: int) -> dict[str, str]:
             )
         )
     return dict((request or {}).get(CODES, {}))
+
+
+def away_codes(engine: Engine, endpoint: str, external_id: str) -> frozenset[str]:
+    """The codes with which people leave a study there who did nothing in it."""
+    here = select(HitRow.id).where(HitRow.endpoint == endpoint, HitRow.external_id == external_id)
+    with reading(engine) as session:
+        hit_id = session.scalar(here)
+    codes = codes_of(engine, endpoint, hit_id) if hit_id is not None else {}
+    return frozenset(codes[outcome] for outcome in AWAY if outcome in codes)
 
 
 def study_of_worker(engine: Engine, endpoint: str, worker: str) -> str:

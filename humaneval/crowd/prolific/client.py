@@ -152,6 +152,17 @@ class ProlificClient:
                 "The list changed while it was read. Run the command again.",
             )
 
+    def by_offset(self, what: str, path: str, **query: object) -> Iterator[dict[str, Any]]:
+        """A listing by offset, which ends with an empty page or a page that is not full."""
+        offset = 0
+        while True:
+            page = self.read(what, path, {"limit": PAGE_SIZE, "offset": offset, **query})
+            items = page.get("results", []) if isinstance(page, dict) else page
+            yield from items
+            if len(items) < PAGE_SIZE:
+                return
+            offset += len(items)
+
     def _query_of(self, what: str, following: str) -> dict[str, str]:
         """The parameters of the next page, which is asked for at our own host only: the token goes along."""
         there = urlsplit(following)

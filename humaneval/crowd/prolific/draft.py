@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, sqrt
 from typing import Any
+from urllib.parse import quote
 
 from humaneval.crowd.platform import Offer, Terms
 from humaneval.crowd.prolific.sessions import major, minor, moment_of
@@ -17,11 +18,15 @@ from humaneval.errors import UsageError
 NAME = "humaneval "
 """The beginning of the internal name of every study that we make; other studies are never touched."""
 COMPLETED, FAILED_CHECK, NO_CONSENT = "COMPLETED", "FAILED_ATTENTION_CHECK", "NO_CONSENT"
+SCREENED_OUT = "SCREENED_OUT"
 OUTCOMES = {
     COMPLETED: {"action": "MANUALLY_REVIEW"},
     FAILED_CHECK: {"action": "MANUALLY_REVIEW"},
     NO_CONSENT: {"action": "REQUEST_RETURN", "return_reason": "You did not want to take part."},
+    SCREENED_OUT: {"action": "REQUEST_RETURN", "return_reason": "There is no form in this study for you."},
 }
+AWAY = (NO_CONSENT, SCREENED_OUT)
+"""Outcomes of people who did nothing, and of whom nothing is kept."""
 """How a form can end, and what Prolific then does. Nothing is approved or rejected by itself."""
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 PLACEHOLDERS = {"PROLIFIC_PID": "PROLIFIC_PID", "STUDY_ID": "STUDY_ID", "SESSION_ID": "SESSION_ID"}
@@ -119,6 +124,7 @@ def body(offer: Offer, project: str) -> dict[str, Any]:
         "completion_codes": [
             {"code": offer.codes[outcome], "code_type": outcome, "actor": "participant", "actions": [action]}
             for outcome, action in OUTCOMES.items()
+            if outcome in offer.codes  # an earlier version had planned fewer
         ],
         "total_available_places": offer.assignments,
         "estimated_completion_time": expected_minutes(offer),
@@ -132,6 +138,11 @@ def body(offer: Offer, project: str) -> dict[str, Any]:
         "project": project,
         "metadata": NAME + offer.key,
     }
+
+
+def study_path(study: object) -> str:
+    """Where a study is found."""
+    return f"/studies/{quote(str(study), safe='')}/"
 
 
 def key_of(study: Mapping[str, Any]) -> str:

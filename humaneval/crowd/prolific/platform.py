@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +15,6 @@ from urllib.parse import quote
 from sqlalchemy import Engine
 
 from humaneval.crowd.platform import (
-    HIT_GONE,
     Cost,
     Endpoint,
     Offer,
@@ -27,21 +26,20 @@ from humaneval.crowd.platform import (
     Terms,
 )
 from humaneval.crowd.prolific.account import Account
-from humaneval.crowd.prolific.answered import answers_at, study_of_worker
+from humaneval.crowd.prolific.answered import study_of_worker
 from humaneval.crowd.prolific.client import ProlificClient
-from humaneval.crowd.prolific.decisions import LAGS, Decisions, path_of
-from humaneval.crowd.prolific.draft import body, filters_text, key_of, refuse, terms_of
+from humaneval.crowd.prolific.decisions import LAGS, Decisions
+from humaneval.crowd.prolific.draft import body, filters_text, key_of, refuse, study_path, terms_of
 from humaneval.crowd.prolific.hooks import Hooks
 from humaneval.crowd.prolific.sessions import (
     AWAITING,
-    KNOWN,
     REOPENED,
     UNDER_WAY,
     Session,
     major,
-    session_of,
     status_of,
 )
+from humaneval.crowd.prolific.submitted import Submitted
 from humaneval.errors import PlatformError, UsageError
 
 DRAFT, RUNNING, PAUSED = "UNPUBLISHED", "ACTIVE", "PAUSED"
@@ -49,9 +47,6 @@ OVER = frozenset((PAUSED, AWAITING, "COMPLETED"))
 """States of a study in which nobody new can begin. One that nobody knows is none of them."""
 BULK = 10
 """From so many on, approvals are asked for together."""
-APPROVED_AFTER = timedelta(days=21)
-"""Prolific then approves what nobody has decided about."""
-NO_ANSWERS = "submitted at Prolific, but our server has no answers"
 
 
 class Prolific:
@@ -70,8 +65,8 @@ class Prolific:
         self._endpoint, self._engine, self._wait, self._live = endpoint, engine, wait, live
         self._client = ProlificClient(endpoint.api_url, token, wait)
         self.account, self.hooks = Account(self._client, project), Hooks(self._client)
+        self._submitted = Submitted(self._client, engine, endpoint.name, self.account)
         self._decisions = Decisions(self._client, self.session, self.sessions, wait)
-        self._listed: dict[str, list[Session]] = {}
 
     @property
     def endpoint(self) -> Endpoint:
@@ -94,7 +89,7 @@ class Prolific:
             there = self._studies().get(offer.key, made)
             there = made if there["id"] == made["id"] else there
         elif status_of(there.get("status")) == DRAFT:
-            there = self._client.set("correct a draft", "PATCH", _study(there["id"]), wanted)
+            there = self._client.set("correct a draft", "PATCH", study_path(there["id"]), wanted)
         if status_of(there.get("status")) == DRAFT:
             self._refuse_other(there, wanted)
             there = self._transition(str(there["id"]), "PUBLISH", DRAFT)
@@ -137,84 +132,44 @@ class Prolific:
 
     def _transition(self, study: str, action: str, before: str) -> dict[str, Any]:
         """Change a study's state, once. If the answer is lost, its state says whether it was changed."""
-        path, what = f"{_study(study)}transition/", f"{action.lower()} a study"
+        path, what = f"{study_path(study)}transition/", f"{action.lower()} a study"
         try:
             return dict(self._client.send(what, path, {"action": action}) or {"id": study})
         except PlatformError:
-            there = self._client.read("look up a study", _study(study))
+            there = self._client.read("look up a study", study_path(study))
             if status_of(there.get("status")) == before:
                 raise
             return dict(there)
 
     def more_places(self, external_id: str, places: int) -> None:
-        there = self._client.read("look up a study", _study(external_id))
+        there = self._client.read("look up a study", study_path(external_id))
         if int(there["total_available_places"]) >= places:
             return
         self._only_live("give more places")
         wanted = {"total_available_places": places}
-        self._client.set("give more places", "PATCH", _study(external_id), wanted)
+        self._client.set("give more places", "PATCH", study_path(external_id), wanted)
 
     def sessions(self, external_id: str) -> list[Session]:
         """Every submission of a study, in any state, from all pages."""
-        try:
-            listed = [
-                session_of(each)
-                for each in self._client.pages(
-                    "list submissions", "/submissions/", {"study": external_id, "ordering": "started_at"}
-                )
-            ]
-        except PlatformError as error:
-            if error.code == "404":
-                error.code = HIT_GONE
-            raise
-        self._listed[external_id] = [each for each in listed if each.study in ("", external_id)]
-        return self._listed[external_id]
+        return self._submitted.sessions(external_id)
 
     def session(self, assignment: str, *, tries: int = 3) -> Session | None:
         """One submission by its id; None if there is none."""
-        try:
-            told = self._client.read("look up a submission", path_of(assignment), tries=tries)
-        except PlatformError as error:
-            if error.code != "404":
-                raise
-            return None
-        return session_of(told)
+        return self._submitted.session(assignment, tries=tries)
 
     def submissions(self, external_id: str) -> Iterator[Submission]:
         """What is submitted by Prolific's word, with the answers that our server has."""
-        answers = answers_at(self._engine, self._endpoint.name, external_id)
-        for each in self.sessions(external_id):
-            if each.state is None:
-                continue
-            fields = answers.get((each.id, each.participant))
-            yield Submission(
-                external_id=each.id,
-                worker=each.participant,
-                state=each.state,
-                fields=fields or {},
-                accepted_at=each.started_at,
-                submitted_at=each.completed_at,
-                auto_approval_at=each.completed_at and each.completed_at + APPROVED_AFTER,
-                unreadable="" if fields else NO_ANSWERS,
-            )
+        return self._submitted.submissions(external_id)
 
     def given_up(self, external_id: str) -> Collection[str]:
-        there = self._listed.get(external_id)
-        listed = self.sessions(external_id) if there is None else there
-        return [each.id for each in listed if each.status in REOPENED]
+        return self._submitted.given_up(external_id)
+
+    def notes(self, external_id: str) -> Sequence[str]:
+        return list(self._submitted.notes(external_id))
 
     def start_approving(self, assignments: Sequence[str]) -> None:
         if len(assignments) >= BULK:
             self._decisions.approve_together(assignments)
-
-    def notes(self, external_id: str) -> Sequence[str]:
-        found = []
-        for each in self._listed.get(external_id, ()):
-            if each.status == AWAITING and each.return_requested is not None:
-                found.append(f"{each.id} was asked to return and is still submitted: approve or reject it.")
-            elif each.status not in KNOWN:
-                found.append(f"{each.id} has the state {each.status or 'unknown'}, which is taken for none.")
-        return found
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> datetime | None:
         self._decisions.approve(assignment, feedback)  # what is rejected stays so there
@@ -287,7 +242,7 @@ class Prolific:
             self._transition(external_id, "STOP", status)
 
     def _status(self, external_id: str) -> str:
-        return status_of(self._client.read("look up a study", _study(external_id)).get("status"))
+        return status_of(self._client.read("look up a study", study_path(external_id)).get("status"))
 
     def knows(self, external_id: str) -> bool:
         return self._study_if_there(external_id) is not None
@@ -296,9 +251,10 @@ class Prolific:
         there = self._study_if_there(external_id)
         if there is None:
             return None
-        counts = self._client.read("count submissions", f"{_study(external_id)}submissions/counts/")
+        counts = self._client.read("count submissions", f"{study_path(external_id)}submissions/counts/")
         told = {status_of(name): int(count) for name, count in counts.items() if isinstance(count, int)}
         in_hand = sum(told.get(name, 0) for name in UNDER_WAY)
+        in_hand += sum(each.status == AWAITING for each in self._submitted.away(external_id))
         gone = sum(told.get(name, 0) for name in REOPENED)
         terms = terms_of(there)
         if terms.reward is not None and terms.places:
@@ -315,7 +271,7 @@ class Prolific:
 
     def _study_if_there(self, external_id: str) -> Any:
         try:
-            return self._client.read("look up a study", _study(external_id))
+            return self._client.read("look up a study", study_path(external_id))
         except PlatformError as error:
             if error.code != "404":
                 raise
@@ -365,10 +321,6 @@ class Prolific:
                 f"{self._endpoint.api_url} spends real money, and --live was not given: did not {what}",
                 "Give --live and the sum that is shown.",
             )
-
-
-def _study(study: object) -> str:
-    return f"/studies/{quote(str(study), safe='')}/"
 
 
 def _rank(study: Mapping[str, Any]) -> tuple[bool, str, str]:

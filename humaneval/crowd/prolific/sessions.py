@@ -16,9 +16,10 @@ GIVEN_UP = frozenset((RETURNED, TIMED_OUT))
 """The place is open again, and nothing is submitted."""
 REOPENED = GIVEN_UP | {REJECTED}
 """The place is open again."""
-STATES = {AWAITING: "submitted", APPROVED: "approved", "PARTIALLY APPROVED": "approved", REJECTED: "rejected"}
+IN_PART, SCREENED = "PARTIALLY APPROVED", "SCREENED OUT"
+STATES = {AWAITING: "submitted", APPROVED: "approved", IN_PART: "approved", REJECTED: "rejected"}
 """Those that say that work was submitted, as our states. An unknown one is never final."""
-KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", "SCREENED OUT"}
+KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", SCREENED}
 
 _NAMES = {
     "id": ("id", "resource_id"),

@@ -65,12 +65,16 @@ def test_a_signature_that_is_not_fresh_is_refused(off: timedelta) -> None:
         event_in(request(body, at=NOW + off), body, KEY, NOW)
 
 
-@pytest.fixture
-def listening(world: World) -> World:
+def listens(world: World) -> World:
     world.publish()
     with writing(world.engine) as session:
         session.add(MetaRow(key=SECRET, value=KEY))
     return world
+
+
+@pytest.fixture
+def listening(world: World) -> World:
+    return listens(world)
 
 
 def send(world: World, person: Person, status: str, **signed: Any) -> int:
@@ -133,6 +137,15 @@ def test_P05_somebody_at_work_keeps_the_row_while_others_return_theirs(listening
     ann.finish()
     assert listening.collect().new == 2
     assert (len(listening.rows()), row in listening.rows()) == (4, True)
+
+
+def test_an_event_counts_once_on_either_database(anywhere: World) -> None:
+    listening = listens(anywhere)
+    ann = listening.person("Ann")
+    ann.take()
+    ann.give_back()
+    assert [send(listening, ann, "RETURNED") for _ in range(2)] == [204, 204]
+    assert (listening.rows(), handled(listening)) == ([], 1)
 
 
 def test_what_happened_before_does_not_count_after_what_happened_later(listening: World) -> None:

@@ -93,10 +93,12 @@ def test_a_bonus_that_was_killed_at_any_call_is_never_paid_twice(
     assert unpaid == (1 if after else 2)
 
 
-def test_two_programs_that_pay_one_bonus_pay_it_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.publish()
-    (ann,) = world.answered_by("Ann")
-    world.collect()
+def test_two_programs_that_pay_one_bonus_pay_it_once(
+    anywhere: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anywhere.publish()
+    (ann,) = anywhere.answered_by("Ann")
+    anywhere.collect()
     real, calls = Prolific.prepare_bonus, 0
 
     def prepare(self: Prolific, assignment: str, amount: Decimal) -> PreparedBonus | None:
@@ -104,20 +106,20 @@ def test_two_programs_that_pay_one_bonus_pay_it_once(world: World, monkeypatch: 
         calls += 1
         prepared = real(self, assignment, amount)
         if calls == 1:
-            bonus(world, ann)  # the other program, meanwhile
+            bonus(anywhere, ann)  # the other program, meanwhile
         return prepared
 
     monkeypatch.setattr(Prolific, "prepare_bonus", prepare)
     with pytest.raises(PlatformError, match="another program"):
-        bonus(world, ann)
-    world.clock.move(minutes=1)
-    assert paid(world, ann) == [BONUS]
-    bonus(world, ann)
-    assert paid(world, ann) == [BONUS]
+        bonus(anywhere, ann)
+    anywhere.clock.move(minutes=1)
+    assert paid(anywhere, ann) == [BONUS]
+    bonus(anywhere, ann)
+    assert paid(anywhere, ann) == [BONUS]
 
 
 def test_two_programs_that_publish_one_study_publish_it_once(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    anywhere: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, calls = ProlificClient.send, 0
 
@@ -125,13 +127,13 @@ def test_two_programs_that_publish_one_study_publish_it_once(
         nonlocal calls
         calls += what == "make a study"
         if what == "make a study" and calls == 1:
-            world.publish()  # the other program, meanwhile
+            anywhere.publish()  # the other program, meanwhile
         return real(self, what, *arguments, **options)
 
     monkeypatch.setattr(ProlificClient, "send", send)
-    world.publish()
-    assert sorted(ours_there(world)) == ["ACTIVE", "UNPUBLISHED"]
-    assert world.study_there()["status"] == "ACTIVE"
+    anywhere.publish()
+    assert sorted(ours_there(anywhere)) == ["ACTIVE", "UNPUBLISHED"]
+    assert anywhere.study_there()["status"] == "ACTIVE"
 
 
 def bonus(world: World, person: Person) -> None:

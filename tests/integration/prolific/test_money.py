@@ -22,7 +22,9 @@ from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import PartialError, PlatformError, UsageError
-from humaneval.market.prolific import Faults, ProlificFault
+from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
+from humaneval.market.prolific.submissions import find_submission
+from humaneval.market.prolific.tables import Status
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow
 from humaneval.study.enlarge import enlarge
@@ -49,17 +51,17 @@ def write(world: World, operation: str) -> OutboxRow:
     return row
 
 
-def test_P12_approval_pays_the_reward_and_nothing_else(world: World) -> None:
-    world.publish()
-    ann, ben = world.answered_by("Ann", "Ben")
-    world.collect()
-    assert approve_work(world.at(), assignments=[ann.submission]) == 1
-    assert [world.status_of(each.submission) for each in (ann, ben)] == ["APPROVED", "AWAITING REVIEW"]
-    assert bonuses(world, ann) == []
-    assert approve_work(world.at(), assignments=[ann.submission]) == 0
-    cost = spent(world.at().study, "prolific")
+def test_P12_approval_pays_the_reward_and_nothing_else(anywhere: World) -> None:
+    anywhere.publish()
+    ann, ben = anywhere.answered_by("Ann", "Ben")
+    anywhere.collect()
+    assert approve_work(anywhere.at(), assignments=[ann.submission]) == 1
+    assert [anywhere.status_of(each.submission) for each in (ann, ben)] == ["APPROVED", "AWAITING REVIEW"]
+    assert bonuses(anywhere, ann) == []
+    assert approve_work(anywhere.at(), assignments=[ann.submission]) == 0
+    cost = spent(anywhere.at().study, "prolific")
     assert (cost.rewards, cost.fees > 0) == (Decimal("0.80"), True)
-    assert reconcile(world.at()).differences == ()
+    assert reconcile(anywhere.at()).differences == ()
 
 
 def test_many_are_approved_together_and_each_is_seen_to_be(
@@ -108,17 +110,17 @@ def test_P24_a_rejection_has_one_category_and_a_reason_made_from_evidence(world:
     assert world.status_of(ann.submission) == "REJECTED"
 
 
-def test_P05_the_place_of_rejected_work_opens_again_with_its_row(world: World) -> None:
-    world.publish()
-    people = world.answered_by("Ann", "Ben", "Cleo", "Dan", right=False)
-    world.collect()
-    made = evidence_for(world.at(), people[0].submission)
-    reject_work(world.at(), assignments=[people[0].submission], reason=made.reason, category=made.category)
-    assert len(world.rows()) == 3
-    world.answered_by("Eve")
-    assert len(set(world.rows())) == 4
-    world.collect()
-    assert len(set(world.rows())) == 4
+def test_P05_the_place_of_rejected_work_opens_again_with_its_row(anywhere: World) -> None:
+    anywhere.publish()
+    people = anywhere.answered_by("Ann", "Ben", "Cleo", "Dan", right=False)
+    anywhere.collect()
+    made = evidence_for(anywhere.at(), people[0].submission)
+    reject_work(anywhere.at(), assignments=[people[0].submission], reason=made.reason, category=made.category)
+    assert len(anywhere.rows()) == 3
+    anywhere.answered_by("Eve")
+    assert len(set(anywhere.rows())) == 4
+    anywhere.collect()
+    assert len(set(anywhere.rows())) == 4
 
 
 def test_P17_one_failed_check_is_no_reason_in_a_longer_study(
@@ -153,15 +155,15 @@ def test_P06_whoever_was_asked_to_return_and_did_not_is_named(world: World) -> N
     )
 
 
-def test_a_bonus_is_paid_once_for_each_purpose(world: World) -> None:
-    world.publish()
-    (ann,) = world.answered_by("Ann")
-    world.collect()
-    assert pay(world, ann) == "paid"
-    assert pay(world, ann) == "paid"
-    assert pay(world, ann, purpose="another") == "paid"
-    assert bonuses(world, ann) == [Decimal("0.50")] * 2
-    books = reconcile(world.at())
+def test_a_bonus_is_paid_once_for_each_purpose(anywhere: World) -> None:
+    anywhere.publish()
+    (ann,) = anywhere.answered_by("Ann")
+    anywhere.collect()
+    assert pay(anywhere, ann) == "paid"
+    assert pay(anywhere, ann) == "paid"
+    assert pay(anywhere, ann, purpose="another") == "paid"
+    assert bonuses(anywhere, ann) == [Decimal("0.50")] * 2
+    books = reconcile(anywhere.at())
     assert (books.bonuses, books.bonuses_there, books.differences) == (Decimal("1.00"), Decimal("1.00"), ())
 
 
@@ -178,22 +180,60 @@ def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world
     assert (books.bonuses_there, books.differences, books.left) == (Decimal("0.50"), (), 0)
 
 
-def test_somebody_who_answered_and_ran_out_of_time_is_paid_once_by_a_bonus(world: World) -> None:
-    world.publish()
-    ann = world.person("Ann")
+def test_somebody_who_answered_and_ran_out_of_time_is_paid_once_by_a_bonus(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
     ann.take()
     ann.answer()
     due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
     with pytest.raises(UsageError, match="can still be submitted"):
-        compensate_worker(world.at(), **due)
-    world.clock.move(hours=2)
-    assert [each.assignment for each in world.collect().unpaid] == [ann.submission]
-    assert compensate_worker(world.at(), **due, dry_run=True).made_now
-    assert [compensate_worker(world.at(), **due).made_now for _ in range(2)] == [True, False]
-    assert bonuses(world, ann) == [Decimal("0.50")]
-    books = reconcile(world.at())
+        compensate_worker(anywhere.at(), **due)
+    anywhere.clock.move(hours=2)
+    assert [each.assignment for each in anywhere.collect().unpaid] == [ann.submission]
+    assert compensate_worker(anywhere.at(), **due, dry_run=True).made_now
+    assert [compensate_worker(anywhere.at(), **due).made_now for _ in range(2)] == [True, False]
+    assert bonuses(anywhere, ann) == [Decimal("0.50")]
+    books = reconcile(anywhere.at())
     assert (books.bonuses, books.bonuses_there, books.differences, books.left) == (0.5, 0.5, (), 0)
-    assert world.collect().unpaid == ()
+    assert anywhere.collect().unpaid == ()
+
+
+def paid_in_part(world: World, person: Person, status: Status, minor: int) -> None:
+    """The researcher has paid another sum on Prolific's own page."""
+    with world.server.books.writing() as work:
+        outcomes.pay(work, find_submission(work, person.submission), status, minor)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_was_paid_in_part_is_booked_as_that_or_said_to_be_unknown(
+    world: World, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    ann, ben = world.answered_by("Ann", "Ben")
+    paid_in_part(world, ann, Status.PARTIALLY_APPROVED, 30)
+    real = shown.submission_of_study
+    silent = lambda *asked: {**real(*asked), "reward": None}  # noqa: E731
+    monkeypatch.setattr(shown, "submission_of_study", real if told else silent)
+    found = world.collect()
+    assert world.states() == {"approved": 1, "submitted": 1}
+    books = reconcile(world.at())
+    if told:
+        assert spent(world.at().study, "prolific").rewards == Decimal("0.30")
+        assert (found.notes, books.differences, books.left) == ((), (), 0)
+    else:
+        assert found.notes[0].startswith(f"{ann.submission} was approved in part")
+        assert (books.paid, books.left) == (0, Decimal("0.42"))
+    approve_work(world.at())
+    assert spent(world.at().study, "prolific").rewards == Decimal("0.80") + (Decimal("0.30") if told else 0)
+    assert ben.submission
+
+
+def test_somebody_who_was_screened_out_is_named_and_has_submitted_nothing(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    paid_in_part(world, ann, Status.SCREENED_OUT, 20)
+    found = world.collect()
+    assert (found.submissions, found.notes[0].startswith(f"{ann.submission} was screened out")) == (0, True)
 
 
 def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
@@ -288,21 +328,21 @@ def test_P15_nothing_that_spends_leaves_for_the_real_host_without_live(sqlite_en
         there.publish(object(), "")
 
 
-def test_more_forms_are_more_places_of_the_same_study(world: World) -> None:
-    world.publish()
-    world.answered_by("Ann", "Ben", "Cleo", "Dan")
-    world.collect()
-    enlarge(world.at().study, 3, "more")
-    planned = world.plan()
+def test_more_forms_are_more_places_of_the_same_study(anywhere: World) -> None:
+    anywhere.publish()
+    anywhere.answered_by("Ann", "Ben", "Cleo", "Dan")
+    anywhere.collect()
+    enlarge(anywhere.at().study, 3, "more")
+    planned = anywhere.plan()
     assert (planned.hits, planned.more_places, planned.assignments) == (0, 3, 3)
     assert planned.cost.rewards == Decimal("2.40")
-    world.publish()
-    there = world.study_there()
+    anywhere.publish()
+    there = anywhere.study_there()
     assert (there["total_available_places"], there["status"]) == (7, "ACTIVE")
-    world.answered_by("Eve", "Fay", "Gil")
-    assert world.collect().hits_differ == ()
-    assert len(set(world.rows())) == 7
-    assert world.plan().more_places == 0
+    anywhere.answered_by("Eve", "Fay", "Gil")
+    assert anywhere.collect().hits_differ == ()
+    assert len(set(anywhere.rows())) == 7
+    assert anywhere.plan().more_places == 0
 
 
 def test_a_study_is_paused_started_and_stopped(world: World) -> None:

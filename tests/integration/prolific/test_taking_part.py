@@ -10,11 +10,13 @@ from sqlalchemy import Engine, event, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.prolific.answered import codes_of
-from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK, NO_CONSENT
-from humaneval.crowd.prolific.platform import NO_ANSWERS
+from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
+from humaneval.crowd.prolific.submitted import NO_ANSWERS
+from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.workers import exclude_workers
 from humaneval.store.engine import reading
-from humaneval.store.tables import AnswerRow, AssignmentRow
-from tests.integration.prolific.people import World
+from humaneval.store.tables import AnswerRow, AssignmentRow, WorkerIdentityRow, WorkerRow
+from tests.integration.prolific.people import Person, World
 
 
 def codes(world: World) -> dict[str, str]:
@@ -26,49 +28,49 @@ def stored(world: World) -> int:
         return session.scalar(select(func.count()).select_from(AssignmentRow)) or 0
 
 
-def test_a_study_is_published_answered_and_collected(world: World) -> None:
-    published = world.publish()
+def test_a_study_is_published_answered_and_collected(anywhere: World) -> None:
+    published = anywhere.publish()
     assert (published.made, published.assignments) == (1, 4)
-    there = world.study_there()
+    there = anywhere.study_there()
     assert (there["status"], there["total_available_places"], there["reward"]) == ("ACTIVE", 4, 80)
-    people = world.answered_by("Ann", "Ben", "Cleo", "Dan")
-    assert len(set(world.rows())) == 4
-    found = world.collect()
+    people = anywhere.answered_by("Ann", "Ben", "Cleo", "Dan")
+    assert len(set(anywhere.rows())) == 4
+    found = anywhere.collect()
     assert (found.submissions, found.new, found.differences) == (4, 4, ())
-    assert world.states() == {"submitted": 4}
-    assert {world.status_of(each.submission) for each in people} == {"AWAITING REVIEW"}
-    assert world.collect().new == 0
+    assert anywhere.states() == {"submitted": 4}
+    assert {anywhere.status_of(each.submission) for each in people} == {"AWAITING REVIEW"}
+    assert anywhere.collect().new == 0
 
 
-def test_P05_a_returned_place_frees_its_row_once(world: World) -> None:
-    world.publish()
-    ann = world.person("Ann")
+def test_P05_a_returned_place_frees_its_row_once(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
     ann.take()
-    (row,) = world.rows()
+    (row,) = anywhere.rows()
     ann.give_back()
-    world.collect()
-    assert world.rows() == []
-    ben = world.person("Ben")
+    anywhere.collect()
+    assert anywhere.rows() == []
+    ben = anywhere.person("Ben")
     ben.take()
-    assert world.rows() == [row]
-    world.collect()  # Ann's return is seen again
-    assert world.rows() == [row]
+    assert anywhere.rows() == [row]
+    anywhere.collect()  # Ann's return is seen again
+    assert anywhere.rows() == [row]
 
 
-def test_P05_a_place_that_timed_out_frees_its_row_and_late_answers_are_kept(world: World) -> None:
-    world.publish()
-    ann = world.person("Ann")
+def test_P05_a_place_that_timed_out_frees_its_row_and_late_answers_are_kept(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
     ann.take()
-    world.clock.move(minutes=46)
-    world.collect()
-    assert world.rows() == []
-    ben = world.person("Ben")
+    anywhere.clock.move(minutes=46)
+    anywhere.collect()
+    assert anywhere.rows() == []
+    ben = anywhere.person("Ben")
     ben.take()
     assert ann.answer()  # after her time, while Ben has her row
-    found = world.collect()
+    found = anywhere.collect()
     assert (found.submissions, found.not_handed_over) == (0, 1)
     assert [each.assignment for each in found.unpaid] == [ann.submission]
-    assert len(world.rows()) == 1
+    assert len(anywhere.rows()) == 1
 
 
 def test_P05_whoever_takes_a_reopened_place_gets_a_row_before_anything_is_collected(world: World) -> None:
@@ -125,20 +127,78 @@ def test_P13_P27_the_code_says_the_outcome_by_our_own_data(world: World, right: 
     assert there.code == ann.code
 
 
-def test_whoever_declines_is_asked_to_return_and_holds_no_row(world: World) -> None:
+def decline(world: World, person: Person) -> str:
+    """Press the button; where our server then leads."""
+    form = person.take().form(action="decline")
+    assert form is not None
+    person.form_url = f"{world.forms}/{form.action.lstrip('./')}"
+    return person.send({})
+
+
+def people_known(world: World) -> int:
+    with reading(world.engine) as session:
+        tables = (WorkerRow, WorkerIdentityRow, AssignmentRow)
+        return sum(session.scalar(select(func.count()).select_from(each)) or 0 for each in tables)
+
+
+def test_P13_whoever_declines_is_asked_to_return_and_nothing_of_them_is_kept(anywhere: World) -> None:
+    anywhere.publish()
+    ann = anywhere.person("Ann")
+    for _ in range(2):  # again, as with a second click
+        assert decline(anywhere, ann).endswith(f"cc={codes(anywhere)[NO_CONSENT]}")
+    assert (anywhere.rows(), people_known(anywhere)) == ([], 0)
+    token = ann.form_url.removesuffix("/decline")
+    ann.finish()
+    found = anywhere.collect()
+    assert (found.submissions, people_known(anywhere)) == (0, 0)
+    assert found.notes == (
+        f"{ann.submission} did nothing, and was asked to return: it is paid in 21 days otherwise.",
+    )
+    books = reconcile(anywhere.at())
+    assert (books.differences, books.left) == ((), 0)
+    ben = anywhere.person("Ben")
+    ben.take()
+    assert ann.open(token).status == 404  # the address of a claim that was deleted is nobody else's
+    ann.give_back()
+    assert (anywhere.collect().notes, len(anywhere.rows())) == ((), 1)
+
+
+def test_whoever_declined_and_was_paid_all_the_same_is_in_the_books(world: World) -> None:
     world.publish()
     ann = world.person("Ann")
-    page = ann.take()
-    form = page.form(action="decline")
-    assert form is not None
-    ann.form_url, decline = f"{world.forms}/{form.action.lstrip('./')}", ann.form_url
-    ann.send({})
-    assert ann.code == codes(world)[NO_CONSENT]
-    assert world.rows() == []
+    decline(world, ann)
     ann.finish()
-    assert world.states() == {"superseded": 1}
-    assert world.collect().submissions in (0, 1)
-    assert decline
+    world.clock.move(days=22)
+    assert world.collect().responses == 0
+    books = reconcile(world.at())
+    assert (books.differences, books.left, books.paid > 0) == ((), 0, True)
+
+
+def test_P13_whoever_may_not_take_part_goes_back_with_a_code_of_its_own(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.reserve()
+    ann.start()
+    exclude_workers(world.at(), [ann.id])
+    page = ann.open()
+    assert f"{world.server.url}/submissions/complete?cc={codes(world)[SCREENED_OUT]}" in page.html
+    assert stored(world) == 0
+    ann.finish(codes(world)[SCREENED_OUT])
+    assert (world.collect().submissions, stored(world)) == (0, 0)
+
+
+def test_P30_of_people_for_whom_there_is_no_row_nothing_is_kept(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, design={"annotators": 2})
+    world.publish()
+    world.answered_by("Ann", "Ben")
+    before = people_known(world)
+    world.platform()._client.set(
+        "change", "PATCH", f"/studies/{world.hit().external_id}/", {"total_available_places": 3}
+    )
+    page = world.person("Cleo").take()
+    assert (page.form(field="form"), people_known(world)) == (None, before)
 
 
 def test_P11_P29_P36_ids_are_kept_here_and_leave_the_address(world: World) -> None:
