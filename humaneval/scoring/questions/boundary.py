@@ -35,6 +35,7 @@ class Boundary(Question):
     """The sentences appear one by one. The first is a person's; a machine may have written from one on."""
 
     name = "boundary"
+    beside_human = False
     summary = "With which sentence of the story does the machine begin?"
     rest = True
 

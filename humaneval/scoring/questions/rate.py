@@ -35,6 +35,7 @@ class Rate(Question):
     """A passage on one to four scales. A higher rating is better."""
 
     name = "rate"
+    straight_lines = False
     summary = "How good is the passage, on one to four scales?"
 
     def settings(self, values: Settings) -> Settings:
