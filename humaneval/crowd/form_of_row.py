@@ -13,7 +13,6 @@ from humaneval.crowd.form_page import Form, ShownPassage
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.work import find_work
-from humaneval.domain import Sentences
 from humaneval.errors import UsageError
 from humaneval.store.engine import connected
 from humaneval.store.queries import TEST_ENDPOINTS
@@ -80,7 +79,7 @@ def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
     with connected(engine) as connection:
         rows = connection.execute(_SHOWN, {"row": row_id}).all() if row_id is not None else []
     passages = tuple(
-        ShownPassage(row.place, _five(row.sentences), row.title if settings.page.show_titles else "")
+        ShownPassage(row.place, tuple(row.sentences), row.title if settings.page.show_titles else "")
         for row in rows
     )
     form_hash = rows[0].shown_hash if rows else ""
@@ -123,17 +122,12 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
     passages = tuple(
         ShownPassage(
             place.place,
-            _five(place.passage.sentences),
+            tuple(place.passage.sentences),
             place.passage.story.title if settings.page.show_titles else "",
         )
         for place in row.places
     )
     return Form(settings, passages, row.shown_hash, study.simulated, tests)
-
-
-def _five(sentences: list[str]) -> Sentences:
-    first, second, third, fourth, fifth = sentences
-    return first, second, third, fourth, fifth
 
 
 _rows, _places, _passages, _stories = map(table, (RowRow, RowPassageRow, PassageRow, StoryRow))

@@ -75,7 +75,7 @@ def _would_exclude(session: Session, study: Study, endpoint: str) -> dict[int, s
 
 def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[int, str]) -> list[Reviewed]:
     """`decided` has exclusions that are not recorded, by assignment."""
-    passages = study.settings.design.row_size
+    passages = study.settings.row_size
     answered = (
         select(
             ResponseRow.assignment_id,
@@ -194,7 +194,7 @@ def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, An
             .group_by(ResponseRow.assignment_id)
         )
     }
-    rule, passages = settings.exclusions, settings.design.row_size
+    rule, passages = settings.exclusions, settings.row_size
     gaps = {
         one.id
         for one in work

@@ -89,7 +89,7 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
                     )
                 yield "Taking part", "a simulated worker took a HIT, saw the form, answered and submitted"
                 found = collect_work(at)
-                if (found.submissions, found.responses) != (1, study.settings.design.row_size):
+                if (found.submissions, found.responses) != (1, study.settings.row_size):
                     submissions = counted(found.submissions, "submission")
                     raise PlatformError(f"collect found {submissions}", "Report this.")
                 if found.differences or found.strays:

@@ -7,20 +7,20 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.rows import Cell, Design, make_design
 from humaneval.domain import Role, Story, refuse_name
-from humaneval.errors import UsageError
+from humaneval.errors import DesignError, UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
+from humaneval.scoring.questions.question import Condition
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
     METADATA,
-    SENTENCE_COLUMNS,
     GeneratorRow,
     PassageRow,
     RowRow,
@@ -28,13 +28,16 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import hash_of_rows
+from humaneval.study.stored import hash_of_rows, length_of_study
 from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.study.usable_infills import (
     AT_ONCE,
     CommonBlanks,
     Shown,
     common_blanks,
+    infills_of,
+    length_of,
+    refuse_other_kind,
     refuse_unequal_processing,
     shown_by,
 )
@@ -89,12 +92,14 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         existing = _existing(session, name, study)
         if existing is not None:
             return _summary(session, existing)
+        study = of_length(study, length_of(session, study))
         common = common_blanks(session, study)
         refuse_unequal_processing(session, study)
+        refuse_other_kind(session, study)
         design = design_of(study, common, study.design.annotators)
-        shown = shown_by(session, design.rows)
+        shown = shown_by(session, by_name(study), design.rows)
     planned = lay_out(study, design, shown)
-    hashed = design_hash(design.rows, shown)
+    hashed = design_hash(study, design.rows, shown)
     with writing_alone(engine, f"study {name!r}") as session:
         row = _existing(session, name, study)
         made_now = row is None
@@ -145,12 +150,17 @@ def refuse_study(engine: Engine, name: str, study: StudyFile) -> None:
 def _existing(session: Session, name: str, study: StudyFile) -> StudyRow | None:
     """The study of this name, if there is one. UsageError if it has other settings."""
     existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
-    if existing is not None and existing.settings_hash != study.hash:
+    if existing is not None and existing.settings_hash != _as_created(session, existing, study).hash:
         raise UsageError(
             f"study {name!r} exists with other settings",
             "A study never changes: choose another name.",
         )
     return existing
+
+
+def _as_created(session: Session, existing: StudyRow, study: StudyFile) -> StudyFile:
+    """The settings with the positions that stories as long as those of `existing` have by default."""
+    return study.with_sentences(length_of_study(session, existing.id))
 
 
 def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> None:
@@ -165,18 +175,65 @@ def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> No
             )
 
 
+def of_length(study: StudyFile, sentences: int) -> StudyFile:
+    """The settings for stories of so many sentences. Raises DesignError for positions that they lack."""
+    study = study.with_sentences(sentences)
+    allowed = study.asked.positions(sentences)
+    if lacking := [at for at in study.design.positions if at not in allowed]:
+        raise DesignError(
+            f"design.positions names sentence {lacking[0]}, and the stories have {sentences} sentences",
+            f"Positions here: {', '.join(map(str, allowed))}; [] means all of them.",
+        )
+    return study
+
+
 def design_of(study: StudyFile, common: CommonBlanks, rows: int) -> Design:
-    """The study's design with `rows` rows."""
-    return make_design(
-        generators=study.design.generators,
+    """The study's design with `rows` rows.
+
+    If rows show some of the passages only, the control is in every row. Where several show the control, rows
+    take turns.
+    """
+    conditions = study.conditions
+    controls = [one.name for one in conditions if one.role is Role.CONTROL]
+    in_turn = controls if study.row_size < len(conditions) else controls[:1]
+    design = make_design(
+        generators=[one.name for one in conditions if one.name not in in_turn[1:]],
         blanks=common.blanks,
         annotators=rows,
         seed=study.design.seed,
         positions=study.design.positions,
         passages_per_row=study.design.passages_per_row,
         responses_per_passage=study.design.responses_per_passage,
-        control=study.design.control,
+        control=next(iter(controls), ""),
     )
+    return _controls_in_turn(design, in_turn) if len(in_turn) > 1 else design
+
+
+def _controls_in_turn(design: Design, controls: Sequence[str]) -> Design:
+    """The design with one of `controls` after another in place of the first. All positions come before the
+    next, so that position and order stay apart."""
+    rows = []
+    for number, cells in enumerate(design.rows):
+        name = controls[number // len(design.positions) % len(controls)]
+        rows.append(
+            tuple(cell._replace(generator=name) if cell.generator == controls[0] else cell for cell in cells)
+        )
+    return Design(tuple(rows), design.positions)
+
+
+def by_name(study: StudyFile) -> dict[str, Condition]:
+    """The study's conditions by name."""
+    return {one.name: one for one in study.conditions}
+
+
+class PlannedPassage(NamedTuple):
+    """A passage to store."""
+
+    generators: tuple[str, ...]
+    columns: dict[str, Any]
+    """Without those that only the database knows."""
+    texts: tuple[str, ...]
+    """All that a reader sees of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,41 +245,54 @@ class Planned:
     rows: Sequence[tuple[Cell, ...]]
     shown_hashes: Sequence[str]
     """What each of `rows` shows."""
-    passages: Mapping[Cell, dict[str, Any]]
-    """The columns of each passage, without those that only the database knows."""
+    passages: Mapping[Cell, PlannedPassage]
 
 
 def lay_out(study: StudyFile, design: Design, shown: Shown, first: int = 0) -> Planned:
     """The design's rows from index `first` on, and their passages."""
-    rows = design.rows[first:]
-    passages: dict[Cell, dict[str, Any]] = {}
+    rows, conditions, asked = design.rows[first:], by_name(study), study.asked
+    passages: dict[Cell, PlannedPassage] = {}
     for cell in dict.fromkeys(cell for cells in rows for cell in cells):
-        infill, story = shown.filled[cell], shown.stories[cell.story]
-        sentences = list(story.sentences)
-        sentences[cell.position - 1] = infill.text
-        passages[cell] = {
-            "story_id": story.id,
-            "infill_id": infill.infill_id,
-            "position": cell.position,
-            "role": str(study.design.role(cell.generator)),
-            "sentences": sentences,
-            "shown_hash": shown_hash([sentences]),
-        }
-    hashes = [shown_hash([passages[cell]["sentences"] for cell in cells]) for cells in rows]
+        condition, story = conditions[cell.generator], shown.stories[cell.story]
+        infills = [shown.filled[one] for one in infills_of(cell, conditions)]
+        texts = tuple(one.text for one in infills)
+        seen = asked.show(story.sentences, cell.position, texts, condition.role)
+        passages[cell] = PlannedPassage(
+            condition.generators,
+            {
+                "story_id": story.id,
+                "infill_id": infills[0].infill_id,
+                "other_infill_id": infills[1].infill_id if infills[1:] else None,
+                "position": seen.position,
+                "role": str(condition.role),
+                "sentences": list(seen.sentences),
+                "alternative": seen.alternative or None,
+                "shown_hash": shown_hash([seen.texts]),
+            },
+            seen.texts,
+        )
+    hashes = [shown_hash([passages[cell].texts for cell in cells]) for cells in rows]
     return Planned(first, rows, hashes, passages)
 
 
 def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     """Store rows, and the passages that are not stored yet: together, in three statements."""
     generators = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
+    keys = {cell: _key(one, generators) for cell, one in planned.passages.items()}
     there = _passage_ids(session, study_id)
-    new = [
-        {**columns, "study_id": study_id, "generator_id": generators[cell.generator]}
-        for cell, columns in planned.passages.items()
-        if (columns["story_id"], cell.position, generators[cell.generator]) not in there
-    ]
+    # By key: what a person wrote may be one passage for several cells.
+    new = {
+        key: {
+            **planned.passages[cell].columns,
+            "study_id": study_id,
+            "generator_id": key.generator,
+            "other_generator_id": key.other,
+        }
+        for cell, key in keys.items()
+        if key not in there
+    }
     if new:
-        session.execute(PASSAGES.insert(), new)
+        session.execute(PASSAGES.insert(), list(new.values()))
     there = _passage_ids(session, study_id)
     numbered = list(enumerate(planned.rows, planned.first + 1))
     session.execute(
@@ -234,10 +304,7 @@ def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     )
     stored = select(RowRow.ordinal, RowRow.id).where(RowRow.study_id == study_id)
     rows = dict(session.execute(stored.where(RowRow.ordinal > planned.first)).all())
-    ids = {
-        cell: there[columns["story_id"], cell.position, generators[cell.generator]]
-        for cell, columns in planned.passages.items()
-    }
+    ids = {cell: there[key] for cell, key in keys.items()}
     session.execute(
         PLACES.insert(),
         [
@@ -248,21 +315,43 @@ def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     )
 
 
-def _passage_ids(session: Session, study_id: int) -> dict[tuple[int, int, int], int]:
-    """The stored passages of a study by story, position and generator."""
+class _Key(NamedTuple):
+    """What no two passages of a study share."""
+
+    story: int
+    position: int
+    generator: int
+    other: int | None
+
+
+def _key(passage: PlannedPassage, generators: Mapping[str, int]) -> _Key:
+    first, *others = (generators[name] for name in passage.generators)
+    columns = passage.columns
+    return _Key(columns["story_id"], columns["position"], first, next(iter(others), None))
+
+
+def _passage_ids(session: Session, study_id: int) -> dict[_Key, int]:
+    """The stored passages of a study."""
     lines = session.execute(
-        select(PassageRow.story_id, PassageRow.position, PassageRow.generator_id, PassageRow.id).where(
-            PassageRow.study_id == study_id
-        )
+        select(
+            PassageRow.story_id,
+            PassageRow.position,
+            PassageRow.generator_id,
+            PassageRow.other_generator_id,
+            PassageRow.id,
+        ).where(PassageRow.study_id == study_id)
     )
-    return {(story, position, generator): passage for story, position, generator, passage in lines}
+    return {
+        _Key(story, position, generator, other): passage
+        for story, position, generator, other, passage in lines
+    }
 
 
-def design_hash(rows: Sequence[Sequence[Cell]], shown: Shown) -> str:
+def design_hash(study: StudyFile, rows: Sequence[Sequence[Cell]], shown: Shown) -> str:
     """SHA-256 over the rows and every text they show, as one JSON document, in hex."""
-    whole = hashlib.sha256(b"[")
+    whole, conditions = hashlib.sha256(b"["), by_name(study)
     for number, cells in enumerate(rows):
-        told = [[*cell, shown.filled[cell].text] for cell in cells]
+        told = [[*cell, *(shown.filled[one].text for one in infills_of(cell, conditions))] for cell in cells]
         whole.update((", " * (number > 0) + json.dumps(told, ensure_ascii=False)).encode())
     whole.update(b"]")
     return whole.hexdigest()
@@ -303,15 +392,19 @@ def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
             StoryRow.title,
             StoryRow.source,
             StoryRow.split,
-            *SENTENCE_COLUMNS,
+            StoryRow.sentences.label("story"),
         )
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .where(PassageRow.study_id == study.id, PassageRow.role != Role.HUMAN)
+        .where(
+            PassageRow.study_id == study.id,
+            PassageRow.role != Role.HUMAN,
+            GeneratorRow.name != study.settings["design"]["human"],
+        )
         .order_by(GeneratorRow.name, PassageRow.story_id, PassageRow.position)
     )
     lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
-    for position, shown, generator, key, title, source, split, one, two, three, four, five in lines:
-        story = Story(key, (one, two, three, four, five), title, source, split)
+    for position, shown, generator, key, title, source, split, sentences in lines:
+        story = Story(key, tuple(sentences), title, source, split)
         if doubt := doubt_about(story, position, generator, shown[position - 1]):
             yield doubt

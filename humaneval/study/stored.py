@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, bindparam, select
+from sqlalchemy import Connection, Engine, Select, bindparam, func, select
 from sqlalchemy.orm import Session, selectinload
 
+from humaneval.domain import SENTENCES
 from humaneval.errors import UsageError
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
@@ -24,6 +25,7 @@ from humaneval.store.tables import (
     PassageRow,
     RowPassageRow,
     RowRow,
+    StoryRow,
     StudyAdditionRow,
     StudyRow,
 )
@@ -113,6 +115,17 @@ def hash_of_rows(session: Session, study: StudyRow) -> str:
     the first rows only."""
     added = select(StudyAdditionRow.design_hash).where(StudyAdditionRow.study_id == study.id)
     return session.scalars(added.order_by(StudyAdditionRow.id.desc())).first() or study.design_hash
+
+
+def length_of_study(session: Session, study_id: int) -> int:
+    """How many sentences each story of a study has."""
+    found = session.scalar(
+        select(func.json_array_length(StoryRow.sentences))
+        .join(PassageRow, PassageRow.story_id == StoryRow.id)
+        .where(PassageRow.study_id == study_id)
+        .limit(1)
+    )
+    return found or SENTENCES
 
 
 def is_simulated(study: Study) -> bool:

@@ -19,6 +19,7 @@ from humaneval.scoring.questions.question import (
     Settings,
     ShownPassage,
     Truth,
+    pair_name,
     refuse_unknown,
 )
 
@@ -53,7 +54,7 @@ class Prefer(Question):
         if control in generators and others:
             against = human if human in others else others[0]
             pairs += [((control, against), Role.CONTROL), ((against, control), Role.CONTROL)]
-        return tuple(Condition(" | ".join(pair), pair, role) for pair, role in pairs)
+        return tuple(Condition(pair_name(*pair), pair, role) for pair, role in pairs)
 
     def show(self, story: tuple[str, ...], position: int, texts: tuple[str, ...], role: Role) -> ShownPassage:
         """The first sentence in the story, and the second beside it."""

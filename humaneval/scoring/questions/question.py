@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, TypeAlias
 
-from humaneval.domain import Role
+from humaneval.domain import MOST_SENTENCES, Role
 from humaneval.errors import PrerequisiteError, SettingsError, UsageError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.judging import Judging
@@ -75,6 +75,11 @@ class ShownPassage:
     position: int
     alternative: str = ""
     """A second sentence for the position, if two are shown."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that a reader sees, in order: what hashes of forms are made from."""
+        return (*self.sentences, self.alternative) if self.alternative else self.sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,12 @@ class Question(Judging, ABC):
     def positions(self, sentences: int) -> tuple[int, ...]:
         """Which sentences of a story may be taken out."""
         return tuple(range(1, sentences + 1))
+
+    def refuses(self, positions: Sequence[int], settings: Settings) -> str:
+        """Why a study cannot have these positions; empty if it can."""
+        allowed = self.positions(MOST_SENTENCES)
+        wrong = [position for position in positions if position not in allowed]
+        return f"question = {self.name!r} cannot take out sentence {wrong[0]}" if wrong else ""
 
     def conditions(
         self, generators: Sequence[str], control: str, human: str, settings: Settings
@@ -237,6 +248,11 @@ class Question(Judging, ABC):
         None if the question does not say.
         """
         return None
+
+
+def pair_name(first: str, second: str) -> str:
+    """The name of the condition that shows two generators, in this order."""
+    return f"{first} | {second}"
 
 
 def refuse_unknown(values: Settings, known: Sequence[str]) -> None:

@@ -161,5 +161,5 @@ def _title(story: StoryRow) -> str:
     """Its title, or how it begins."""
     if story.title.strip():
         return story.title.strip()
-    words = story.sentence1.split()
+    words = story.sentences[0].split()
     return " ".join(words[:6]) + "…" * (len(words) > 6)
