@@ -172,4 +172,4 @@ def test_ties_alone_tell_nothing() -> None:
     with pytest.raises(InputError, match="must be 1, 0 or -1"):
         sign_test([1, 2], [1, 2], [1, 2])
     with pytest.raises(UsageError, match="no rule of ties"):
-        sign_test([1, 0], [1, 2], [1, 2], ties="third")  # type: ignore[arg-type]
+        sign_test([1, 0], [1, 2], [1, 2], ties="third")
