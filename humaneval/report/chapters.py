@@ -118,7 +118,8 @@ def comparisons(analysis: Analysis) -> Section:
 
 def testing(analysis: Analysis) -> Section:
     """How differences were tested."""
-    words = verdicts.method(analysis.table.comparisons, analysis.table.level)
+    table = analysis.table
+    words = verdicts.method(table.comparisons, table.level, table.words.compared)
     return Section("testing", "How differences were tested", (words,) if words else ())
 
 

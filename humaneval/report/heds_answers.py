@@ -254,7 +254,10 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
     fields = table.asked.question.fields(table.asked.settings, table.asked.sentences)
     many = max(field.values for field in fields)
     each = MARK if table.detects else "{}"
-    methods = [phrases.method(table.scores), verdicts.method(table.comparisons, table.level)]
+    methods = [
+        phrases.method(table.scores),
+        verdicts.method(table.comparisons, table.level, table.words.compared),
+    ]
     return {
         f"{ASKED}-participant_criterion_name": Answer("N/A"),
         f"{ASKED}-participant_criterion_definiiton": Answer(" ".join(page.instructions.split()) or "N/A"),

@@ -211,7 +211,7 @@ def _comparisons(table: ScoreTable) -> list[str]:
     alpha = f"{1 - table.level:.3f}".rstrip("0").removeprefix("0")
     return [
         *families,
-        verdicts.method(table.comparisons, table.level),
+        verdicts.method(table.comparisons, table.level, table.words.compared),
         "A generator is called higher if the"
         f" {'' if among and among[0].adjust == 'none' else 'adjusted '}p is {alpha} or less and the interval"
         " of the difference excludes 0"

@@ -33,6 +33,7 @@ from humaneval.scoring.scores import GeneratorScore, ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.text import counted
 
+OF_SCORES = "score of the first minus score of the second, in points"
 NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -196,6 +197,7 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
     if isinstance(table, ScoreTable) and table.scale.name:
         title = f"{title} on {table.scale.name.replace('_', ' ')}"
     kind, scale = unit_of(table), chosen[0].scale
+    minus = table.words.difference if isinstance(table, ScoreTable) else OF_SCORES
     said = notes((f"{one.a} – {one.b}", one.note) for one in ordered)
     bounded = all(one.bound is not None for one in ordered)
     paired = any(one.pairs for one in ordered)
@@ -209,7 +211,7 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
         said.append("Intervals are for one pair each, adjusted p-values for all pairs together.")
     return ReportTable(
         key,
-        f"{title}: score of the first minus score of the second, in points",
+        f"{title}: {minus}",
         (
             Column("pair", "Pair", False),
             Column("difference", "Points", unit=kind),

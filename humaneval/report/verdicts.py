@@ -11,11 +11,18 @@ from humaneval.scoring.analysis.models import Omnibus
 from humaneval.scoring.comparisons import Comparison, inner_level
 from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import NotEstimable
-from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED
+from humaneval.statistics.clustered_means import BY_SCALE, CLUSTERED
+from humaneval.statistics.clustered_means import PLAIN as STUDENT
+from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
 from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
 INTERVALS = {
+    STUDENT: "Student’s",
+    CLUSTERED: "± t standard errors, clustered by annotator and by story",
+    BY_SCALE: "Wilson’s, of the place on the scale",
+    PLAIN: "Wilson’s",
+    WIDENED: "Wilson’s at n divided by the design effect",
     PAIRED: "Bonett and Price’s",
     PAIRED_WIDENED: "Bonett and Price’s at n divided by the design effect",
 }
@@ -130,8 +137,9 @@ def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
     return words + recur
 
 
-def method(comparisons: Sequence[Comparison], level: float) -> str:
-    """How differences were tested at `level` and what was adjusted, in sentences."""
+def method(comparisons: Sequence[Comparison], level: float, compared: str = "") -> str:
+    """How differences were tested at `level` and what was adjusted, in sentences. `compared` says how they
+    are computed, if they are not paired by annotator."""
     if not comparisons:
         return ""
     tests = " or ".join(dict.fromkeys(one.test for one in comparisons))
@@ -146,8 +154,9 @@ def method(comparisons: Sequence[Comparison], level: float) -> str:
         if all(one.test in (MCNEMAR, MCNEMAR_AND_STORY) for one in comparisons)
         else "of the scores, whose annotators differ in part or answered several times"
     )
+    first = compared or f"Differences are computed {whose}."
     return (
-        f"Differences are computed {whose}. Intervals: {intervals}. Tests: {tests};"
+        f"{first} Intervals: {intervals}. Tests: {tests};"
         f" {adjustment(comparisons)}.{alone(comparisons)}{bounds(comparisons)}{margins(comparisons, level)}"
     )
 

@@ -198,7 +198,7 @@ def _below(table: ScoreTable) -> list[str]:
         *sentences,
         *filter(None, [chance(table)]),
         method(table.scores),
-        *filter(None, [verdicts.method(table.comparisons, table.level)]),
+        *filter(None, [verdicts.method(table.comparisons, table.level, table.words.compared)]),
         *notes((row.generator, row.note) for row in table.scores),
         *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
         f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",

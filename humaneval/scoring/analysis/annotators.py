@@ -77,8 +77,10 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
         found["rate"] = pd.Series(rates, index=frame.index).groupby(frame["worker"]).median()
     else:
         found["rate"] = np.nan
+    one = "position" if answers.question.marks_sentence else "answer"
+    straight = f"marked one {one} very often"
     return tuple(
-        _line(answers.people[int(code)], row)
+        _line(answers.people[int(code)], row, straight)
         for code, (_, row) in zip(found.index.to_numpy(dtype=np.int64), found.iterrows(), strict=True)
     )
 
@@ -98,7 +100,7 @@ def _straight(selection: Selection) -> zip[tuple[int, float]]:
     return zip(odd.workers, odd.p, strict=True)
 
 
-def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
+def _line(worker: str, row: pd.Series[Any], straight: str) -> WorkerLine:
     def known(name: str) -> float | None:
         return None if pd.isna(row[name]) else float(row[name])
 
@@ -107,7 +109,7 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
     if row["controls"] > row["noticed"]:
         flags.append("missed a Control passage")
     if row["straight"] < ODD:
-        flags.append("marked one position very often")
+        flags.append(straight)
     if rate is not None and rate > READING_SPEED:
         flags.append("faster than anyone can read")
     return WorkerLine(

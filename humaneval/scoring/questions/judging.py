@@ -39,6 +39,10 @@ class Words:
     """The same for a reader who has seen no study before."""
     read_chance: str = ""
     """How chance gives its score; empty if there is nothing to say."""
+    difference: str = "score of the first minus score of the second, in points"
+    """What is compared, for the title of a table of comparisons; no sentence."""
+    compared: str = ""
+    """How differences are computed; empty if they are paired by annotator."""
 
 
 @dataclass(frozen=True, slots=True)
