@@ -29,17 +29,19 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
     design, analysis, hit = settings.design, settings.analysis, settings.hit
     missed = settings.exclusions.missed_control
     systems = [name for name in design.generators if design.role(name) is Role.SYSTEM]
-    with_human = analysis.below_human and design.human in design.generators
+    with_human = analysis.below_human and design.human in design.generators and settings.asked.beside_human
+    conditions, sentences = settings.conditions, _sentences_of(settings)
+    first = next((name for name in systems), "")
     return Plan(
         annotators=rows or design.annotators,
         rows_per_annotator=design.rows_per_annotator,
         passages_per_row=settings.row_size,
         responses_per_passage=design.responses_per_passage,
         stories=stories or design.stories,
-        generators=len(settings.conditions),
+        generators=len(conditions),
         controls=int(missed != "none" and design.control in design.generators),
         excluded="row" if missed == "row" else "annotator",
-        always=int(design.control in design.generators),
+        always=sum(one.role is Role.CONTROL for one in conditions),
         comparisons=len(settings.pairs),
         below_human=len(systems) if with_human else 0,
         adjust=analysis.adjust,
@@ -56,6 +58,12 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
         masters=settings.participants.masters,
         positions=design.positions,
         seed=design.seed,
+        question=settings.question,
+        scale=settings.asked.scales(settings.answer_settings, sentences)[0],
+        foreseen=settings.asked.foreseen(settings.answer_settings, sentences),
+        conditions_each=max(
+            1, sum(first in one.generators and one.role is not Role.CONTROL for one in conditions)
+        ),
     )
 
 

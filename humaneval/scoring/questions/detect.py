@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from humaneval.scoring.questions.judging import Words
+from humaneval.scoring.questions.judging import Foreseen, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
     Answer,
@@ -80,6 +80,11 @@ class Detect(Question):
     def outcomes(self, truth: Truth, answer: Answer, scale: str, settings: Settings) -> tuple[float, ...]:
         """1 if the machine's (held-out) sentence was not marked, else 0."""
         return (float(answer[CHOICE] != truth.position),)
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """Human's score is what chance gives."""
+        ceiling = 1 - 1 / sentences
+        return Foreseen(1 / sentences, ceiling, human=ceiling)
 
     def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
         """1 − 1/k, which is also the ceiling."""

@@ -46,6 +46,22 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a plan takes a question's answers for, before there are any."""
+
+    guess: float
+    """How often an annotator who does not look passes a control passage."""
+    chance: float
+    """The score that answers at random give, as a place on the scale, 0..1."""
+    dispersion: float = 1.0
+    """The variance of outcomes over that of shares with the same place on the scale, above 0 to 1."""
+    pairwise: bool = False
+    """Whether two generators are compared by the answers to passages of both alone."""
+    human: float | None = None
+    """The score that Human is expected to have, as a place on the scale; None if nothing is known of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class DetailColumn:
     """A column of a detail: `key` heads it in data, `head` for readers; `unit` is that of its numbers."""
 

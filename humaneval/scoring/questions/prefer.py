@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from humaneval.domain import Role
 from humaneval.errors import SettingsError
 from humaneval.scoring.analysis import preferences
-from humaneval.scoring.questions.judging import Detail, Words
+from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
     Answer,
@@ -135,6 +136,10 @@ class Prefer(Question):
     def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
         """A ranking by Bradley and Terry's model, every pair, and the effect of the order."""
         return preferences.details(answers, kept, level)
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """Pairs are compared by their own answers."""
+        return replace(super().foreseen(settings, sentences), pairwise=True)
 
     def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
         """A half."""

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 from humaneval.domain import MOST_SENTENCES, Role
 from humaneval.errors import PrerequisiteError, SettingsError, UsageError
 from humaneval.resources import bundled
-from humaneval.scoring.questions.judging import Judging
+from humaneval.scoring.questions.judging import Foreseen, Judging
 from humaneval.text import listed
 
 GROUP = "humaneval.questions"
@@ -207,6 +207,13 @@ class Question(Judging, ABC):
                 share *= len(set(right) & set(taken)) / len(taken)
             total += share
         return total / len(places)
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """What a plan takes the answers for: by default outcomes vary as much as the scale lets them."""
+        scale = self.scales(settings, sentences)[0]
+        luck = self.chance(settings, sentences, scale.name)
+        chance = 0.5 if luck is None else (luck.value - scale.low) / scale.width
+        return Foreseen(self.guess(settings, sentences), chance)
 
     # What an answer is worth.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from humaneval.errors import SettingsError
 from humaneval.scoring.analysis import ratings
-from humaneval.scoring.questions.judging import Detail, Words
+from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
     Answer,
     AnswerField,
@@ -99,6 +100,11 @@ class Rate(Question):
         found = found or {"rating": _ratings(columns.get("choice", ())) or [1]}
         points = max(5, *map(max, found.values()))
         return {"scales": dict.fromkeys(found, ("low", "high")), "points": points}
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """Ratings vary as those at random do: (K + 1) / (3·(K − 1)) of what shares would."""
+        points = settings["points"]
+        return replace(super().foreseen(settings, sentences), dispersion=(points + 1) / (3 * (points - 1)))
 
     def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
         """A mean on a scale."""
