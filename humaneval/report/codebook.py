@@ -22,6 +22,8 @@ class Counts(NamedTuple):
     """0 without the stories' own sentences."""
     sentences: int = SENTENCES
     """The most that a story has."""
+    pairs: bool = False
+    """Whether some passages have a second sentence."""
 
 
 class _Meaning(NamedTuple):
@@ -37,7 +39,7 @@ def codebook(counts: Counts, study: str, *, stories: bool) -> str:
     parts = [
         *_introduction(counts, study),
         *_infills(counts.sentences),
-        *_passages(columns if stories else "", counts.sentences),
+        *_passages(columns if stories else "", counts),
         *(_with_stories(columns) if stories else _without_stories()),
         *_runs(),
         *_use(),
@@ -87,8 +89,9 @@ def _infills(most: int) -> list[str]:
     )
 
 
-def _passages(columns: str, most: int) -> list[str]:
-    shown = "the five sentences" if most == SENTENCES else "the sentences"
+def _passages(columns: str, counts: Counts) -> list[str]:
+    shown = "the five sentences" if counts.sentences == SENTENCES else "the sentences"
+    shown += ", with the second sentence for the position last," if counts.pairs else ""
     roles = ", ".join(f"`{role}`" for role in Role)
     own = "; a `human` passage has no such line, because its sentence is the story's own"
     return _table(
@@ -102,7 +105,18 @@ def _passages(columns: str, most: int) -> list[str]:
         _Meaning("role", f"role of the generator in the study: {roles}"),
         _Meaning("infill", f"the line of `infills.csv`{'' if columns else own}"),
         _Meaning("shown_hash", f"SHA-256 of {shown} as shown: NFC, UTF-8, joined by line feeds"),
+        *(
+            [
+                _Meaning(
+                    "other, other_infill",
+                    "generator and line of the second sentence, if there is one",
+                )
+            ]
+            if counts.pairs
+            else []
+        ),
         *([_Meaning(columns, "the sentences as shown")] if columns else []),
+        *([_Meaning("alternative", "the second sentence as shown")] if columns and counts.pairs else []),
     )
 
 

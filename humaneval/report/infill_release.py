@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.domain import SENTENCES
@@ -27,6 +27,9 @@ from humaneval.study.stored import Study
 
 INFILLS = ("story", "position", "sample", "generator", "text", "status", "detail", "infill", "run", "extra")
 PASSAGES = ("study", "story", "position", "generator", "role", "infill", "shown_hash")
+PAIRS = ("other", "other_infill")
+"""Further columns of passages with a second sentence, and that sentence with the stories."""
+ALTERNATIVE = "alternative"
 STORIES = ("storyid", "storytitle")
 
 TOGETHER = 5_000
@@ -59,8 +62,10 @@ def write_release(
 
         def passages() -> Iterator[Sequence[Any]]:
             for line in session.execute(_passages(of), execution_options=A_PART):
-                names.add(line.generator)
-                yield (*line[:-1], *(padded(line.sentences) if stories else ()))
+                names.update(name for name in (line.generator, line.other) if name)
+                told = (*padded(line.sentences), *([line.alternative] if pairs else []))
+                whole = (*line[: len(PASSAGES)], *([line.other, line.other_infill] if pairs else []))
+                yield (*whole, *(told if stories else ()))
 
         def told() -> Iterator[Sequence[Any]]:
             for story in session.scalars(_stories(of), execution_options=A_PART):
@@ -70,14 +75,17 @@ def write_release(
             return (*sentences, *([""] * (most - len(sentences))))
 
         most = session.scalar(_longest(of)) or SENTENCES
-        columns = sentence_columns(most)
-        heading = (*PASSAGES, *(columns if stories else ()))
+        columns, pairs = sentence_columns(most), session.scalar(_has_pairs(of)) is not None
+        heading = (*PASSAGES, *(PAIRS if pairs else ()))
+        if stories:
+            heading = (*heading, *columns, *([ALTERNATIVE] if pairs else []))
         counts = Counts(
             _write_table(part / "infills.csv", INFILLS, infills(), excel),
             _write_table(part / "passages.csv", heading, passages(), excel),
             len(generators),
             _write_table(part / "stories.csv", (*STORIES, *columns), told(), excel) if stories else 0,
             most,
+            pairs,
         )
         if not (counts.infills or counts.passages):
             raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
@@ -174,7 +182,14 @@ def _in_study(column: Any, study: int) -> Select[*tuple[Any, ...]]:
     return select(column).where(PassageRow.study_id == study)
 
 
+def _has_pairs(study: int | None) -> Select[*tuple[Any, ...]]:
+    """The id of a passage with a second sentence."""
+    query = select(PassageRow.id).where(PassageRow.other_generator_id.is_not(None)).limit(1)
+    return query if study is None else query.where(PassageRow.study_id == study)
+
+
 def _passages(study: int | None) -> Select[*tuple[Any, ...]]:
+    other = aliased(GeneratorRow)
     query = (
         select(
             StudyRow.name.label("study"),
@@ -185,11 +200,15 @@ def _passages(study: int | None) -> Select[*tuple[Any, ...]]:
             PassageRow.infill_id.label("infill"),
             PassageRow.shown_hash,
             PassageRow.sentences,
+            other.name.label("other"),
+            PassageRow.other_infill_id.label("other_infill"),
+            PassageRow.alternative,
         )
         .join(StudyRow, StudyRow.id == PassageRow.study_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .order_by(PassageRow.study_id, StoryRow.id, PassageRow.position, GeneratorRow.id)
+        .outerjoin(other, other.id == PassageRow.other_generator_id)
+        .order_by(PassageRow.study_id, StoryRow.id, PassageRow.position, GeneratorRow.id, other.id)
     )
     return query if study is None else query.where(PassageRow.study_id == study)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import joinedload
@@ -17,15 +21,20 @@ from humaneval.infills.generate import run
 from humaneval.infills.processing import Form
 from humaneval.infills.rest import Rest
 from humaneval.kinds import build
+from humaneval.report.infill_release import write_release
+from humaneval.scoring.response_table import read_responses, write_responses
 from humaneval.store.engine import reading
+from humaneval.store.queries import response_columns
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow
+from humaneval.stories.reading import read_stories
 from humaneval.study.audit import audit
 from humaneval.study.create import Created, create_study
 from humaneval.study.enlarge import enlarge
 from humaneval.study.file import StudyFile, read_study_file
-from humaneval.study.stored import open_study
+from humaneval.study.stored import get_study, open_study
 from humaneval.text import shown_hash
+from tests.answered import answer
 from tests.integration.test_studies import Scripted
 
 NAMES = ("control", "human", "ilm", "lm")
@@ -216,3 +225,74 @@ def test_the_question_is_in_the_hash_only_if_it_is_another() -> None:
     assert read_study_file(None, overrides={"design": {"generators": NAMES}}).settings.hash == plain.hash
     assert read("prefer").hash != plain.hash
     assert read("prefer", {"ties": True}).hash != read("prefer").hash
+
+
+def columns_of(engine: Engine, name: str) -> dict[str, list]:
+    answer(engine, name)
+    with reading(engine) as session:
+        return response_columns(session, get_study(session, name))
+
+
+def test_the_response_table_has_the_second_generator_of_prefer(engine: Engine, tmp_path: Path) -> None:
+    fill(engine, stories_of(5))
+    make(engine, "prefer", annotators=6)
+    columns = columns_of(engine, "prefer")
+    assert set(zip(columns["generator"], columns["other"], strict=True)) == {
+        pair for pair in permutations(NAMES, 2) if "control" not in pair or "human" in pair
+    }
+    assert set(columns["question"]) == {"prefer"}
+    assert set(columns["choice"]) == {1, 2}
+    assert "sentences" not in columns
+    write_responses(pd.DataFrame(columns), tmp_path / "r.csv")
+    assert read_responses(tmp_path / "r.csv")["other"].tolist() == columns["other"]
+
+
+def test_the_response_table_has_each_scale_of_rate(sqlite_engine: Engine, tmp_path: Path) -> None:
+    fill(sqlite_engine, stories_of(5))
+    scales = {"fit": ["does not fit", "fits"], "fluency": ["bad", "good"]}
+    make(sqlite_engine, "rate", {"scales": scales, "points": 7}, annotators=6)
+    columns = columns_of(sqlite_engine, "rate")
+    assert columns["fit"] == columns["choice"]
+    assert set(columns["fluency"]) <= set(range(1, 8))
+    write_responses(pd.DataFrame(columns), tmp_path / "r.csv")
+    again = read_responses(tmp_path / "r.csv")
+    assert list(map(int, again["fluency"])) == columns["fluency"]
+
+
+def test_the_response_table_of_boundary_says_how_long_the_stories_are(
+    sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    fill(sqlite_engine, stories_of(9), rest=True)
+    make(sqlite_engine, "boundary", annotators=16)
+    columns = columns_of(sqlite_engine, "boundary")
+    assert set(columns["sentences"]) == {9}
+    whose = zip(columns["position"], columns["generator"], strict=True)
+    assert {at for at, generator in whose if generator == "human"} == {10}
+    write_responses(pd.DataFrame(columns), tmp_path / "r.csv")
+    assert read_responses(tmp_path / "r.csv")["position"].tolist() == columns["position"]
+
+
+def test_five_sentences_and_a_marked_one_add_no_column(
+    sqlite_engine: Engine, study_factory: Callable[..., object]
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    assert not {"question", "sentences", "other", "answer"} & set(columns_of(sqlite_engine, "study"))
+
+
+def test_infills_are_exported_with_second_sentences_and_all_sentences(
+    sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    fill(sqlite_engine, stories_of(7))
+    make(sqlite_engine, "prefer", annotators=6)
+    study = open_study(sqlite_engine, "prefer")
+    write_release(sqlite_engine, tmp_path / "all", study=study, stories=True)
+    with (tmp_path / "all" / "passages.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    pair = next(line for line in lines if (line["generator"], line["other"]) == ("ilm", "lm"))
+    assert pair[f"sentence{pair['position']}"] == "ilm wrote this."
+    assert pair["alternative"] == "lm wrote this."
+    assert pair["shown_hash"] == shown_hash(
+        [[*(pair[f"sentence{at}"] for at in range(1, 8)), "lm wrote this."]]
+    )
+    again = read_stories(tmp_path / "all" / "stories.csv")
+    assert {len(story.sentences) for story in again.stories} == {7}

@@ -33,7 +33,7 @@ POINTS = range(3, 8)
 USUAL = {"quality": ("very bad", "very good")}
 """The scale of a study that names none."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-TAKEN = frozenset({*COLUMNS, "other", "question", "row_passages", "country", "by_program"})
+TAKEN = frozenset({*COLUMNS, "row_passages", "simulated", "platform_lost", "answer", "comment", "seconds"})
 """Columns of the response table, which no scale may be called."""
 
 
