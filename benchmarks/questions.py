@@ -229,7 +229,7 @@ CASES = (
     rate("middle", (0.2, 0.2, 0.7)),
     rate("near 5", (4.2, 4.2, 3.5)),
     boundary("middle", (0.0, 0.0, 0.5)),
-    boundary("near 5", (3.6, 3.6, 3.0)),
+    boundary("near 5", (3.0, 3.0, 2.4)),
     prefer("middle", (0.0, 0.0, 0.4)),
     prefer("near 90 %", (1.5, 1.5, -2.5)),
     prefer("middle", (0.0, 0.0, 0.4), ties=0.2),

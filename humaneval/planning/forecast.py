@@ -109,9 +109,7 @@ def outlook(plan: Plan) -> Outlook:
         half_width=width_of(plan),
         annotators_for_width=fewest_annotators(plan, lambda wider: width_of(wider) <= plan.width),
         gate=plan.gate,
-        controls_needed=controls_needed(
-            plan.spammers, SPAMMERS_BORNE, plan.honest, plan.foreseen.guess
-        ),
+        controls_needed=controls_needed(plan.spammers, SPAMMERS_BORNE, plan.honest, plan.foreseen.guess),
         rewards=plan.reward * forms,
         fees=fee * forms,
         hours=forms * plan.expected_minutes / 60,

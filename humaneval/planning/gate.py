@@ -66,9 +66,9 @@ def controls_needed(
     return ceil(log(odds) / log(guess / honest) - 1e-12)
 
 
-def describe(made: Gate, most_left: float = 0.01) -> str:
+def describe(made: Gate, most_left: float = 0.01, each: int = 1) -> str:
     """The effect of the gate in sentences and, if more than `most_left` get through, how annotators can meet
-    more Control passages: a form shows one, so an annotator meets as many as they fill in forms.
+    more Control passages: a form shows `each` of them.
 
     >>> print(describe(gate(1, 0.0625)).partition(". ")[0])
     If 6.2% of annotators only click, they are 1.32% of those who pass their Control passage
@@ -87,8 +87,11 @@ def describe(made: Gate, most_left: float = 0.01) -> str:
     needed = controls_needed(made.spammers, most_left, made.honest, made.guess)
     if needed is None:
         return f"{told} No number of Control passages would bring that to {_percent(most_left)}."
+    forms = ceil(needed / each)
+    needed = forms * each
+    shows = "one Control passage" if each == 1 else f"{each} Control passages"
     return (
-        f"{told} A form has one Control passage; with rows_per_annotator = {needed} each annotator meets"
+        f"{told} A form has {shows}; with rows_per_annotator = {forms} each annotator meets"
         f" {needed}, "
         f"which leaves {_percent(gate(needed, made.spammers, made.honest, made.guess).left)}."
     )

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from humaneval.report.figures.drawing import shortened
 from humaneval.scoring.exclusions import ExclusionStep
+from humaneval.scoring.means import ONCE
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
-from humaneval.statistics.clustered_means import PLAIN as STUDENT
 from humaneval.statistics.headline import FEWEST, PLAIN, WIDENED
 from humaneval.statistics.intervals import Interval
 from humaneval.text import Answerers, counted
@@ -303,13 +303,17 @@ def method(scores: Sequence[GeneratorScore]) -> str:
 
 
 def _method_of_means(scores: Sequence[GeneratorScore]) -> str:
-    if all(row.method == STUDENT for row in scores):
-        return "Student’s interval of a mean; each annotator and each story occurs once per generator."
+    if all(row.method == ONCE for row in scores):
+        return (
+            "Wilson’s score interval of the mean’s place on the scale, at as many answers as give its"
+            " standard error; each annotator and each story occurs once per generator."
+        )
     effects = sorted({f"{row.design_effect:.2f}" for row in scores}, key=float)
     span = " to ".join([effects[0], *effects[1:][-1:]])
     return (
-        "The mean ± t standard errors, clustered by annotator and by story, because they recur (design effect"
-        f" {span}); never narrower than if answers were unrelated, and never beyond the scale."
+        "Wilson’s score interval of the mean’s place on the scale, at as many answers as give its standard"
+        " error, which is clustered by annotator and by story because they recur (design effect"
+        f" {span}), and with the t quantile; never narrower than if answers were unrelated."
     )
 
 

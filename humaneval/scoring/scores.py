@@ -21,10 +21,10 @@ from humaneval.scoring.comparisons import Comparison, Declared, compare
 from humaneval.scoring.counted import Counted
 from humaneval.scoring.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
 from humaneval.scoring.judgments import Judgments, judgments
+from humaneval.scoring.means import mean_on_scale
 from humaneval.scoring.questions.judging import Words
 from humaneval.scoring.questions.question import DETECT, Scale, load_question
 from humaneval.statistics.arrays import Flags, NotEstimable
-from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
@@ -344,19 +344,9 @@ def _means(counted: Counted, level: float) -> Iterator[tuple[int, _Estimate]]:
     ends = Interval(scale.low, scale.high)
     for code in pd.unique(entries.generator).tolist():
         mine = entries.generator == code
-        columns = (entries.outcomes[mine], entries.worker[mine], entries.story[mine])
-        one = mean_interval(*columns, level, scale=ends)
-        note, interval = one.note, ends
-        if isinstance(one.interval, NotEstimable):
-            note = f"The interval is the whole scale, because {one.interval.because}."
-        else:
-            interval = one.interval
-        counts = (one.workers, one.stories)
-        total, effective = float(columns[0].sum()), one.n / one.design_effect
-        yield (
-            code,
-            _Estimate(one.n, total, *counts, interval, one.method, one.design_effect, effective, note),
-        )
+        one = mean_on_scale(entries.outcomes[mine], entries.worker[mine], entries.story[mine], ends, level)
+        found = (one.n, one.total, one.workers, one.stories, one.interval, one.method)
+        yield code, _Estimate(*found, one.design_effect, one.effective, one.note)
 
 
 def _picks(answers: Judgments, kept: Flags) -> dict[int, tuple[tuple[int, ...], ...]]:

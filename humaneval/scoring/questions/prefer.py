@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 from dataclasses import replace
+from itertools import permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
 

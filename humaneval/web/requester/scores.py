@@ -56,7 +56,14 @@ def shown(study: Study) -> Shown:
         try:
             found = collected(study, tests=is_test)
             with own_rules(study.name):
-                table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
+                table = score(
+                    found.frame,
+                    found.rule,
+                    **found.gates._asdict(),
+                    level=study.settings.analysis.level,
+                    declared=_NONE,
+                    told=found.told,
+                )
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
         before = {one.generator: one for one in table.before_exclusions}
