@@ -150,6 +150,7 @@ def audit(study: Study) -> Audit:
         counted = _counted(session, study, endpoints, texts)
         answered = _answered_rows(session, study, endpoints)
         twice = _stories_twice(session, study, endpoints, texts)
+    nominal = settings.asked.chance(settings.answer_settings, sentences)
     analysed = {passage.row for passage in counted}
     rows = {passage.row for passage in planned}
     return Audit(
@@ -157,7 +158,7 @@ def audit(study: Study) -> Audit:
         rows=Rows(len(rows), len(answered), len(analysed), len(answered - analysed)),
         balance=_balance(settings, sentences, planned, counted),
         generators=_generators(settings, sentences, planned, counted),
-        chance_nominal=_nominal(settings, sentences),
+        chance_nominal=nominal.value if nominal else None,
         chance_achieved=_chance(settings.design, counted) if settings.question == DETECT else None,
         stories_twice=twice,
         additions=additions_of(study),
@@ -388,11 +389,6 @@ def _generators(
             (one.name, _positions(settings, sentences, one)) for one in settings.conditions
         )
     )
-
-
-def _nominal(settings: StudyFile, sentences: int) -> float | None:
-    found = settings.asked.chance(settings.answer_settings, sentences)
-    return None if found is None else found.value
 
 
 def _chance(design: DesignSection, counted: Sequence[_Passage]) -> float | None:

@@ -19,7 +19,8 @@ from humaneval.study.words import CONSENT_PLACEHOLDERS, lacking_words
 from humaneval.text import counted
 
 if TYPE_CHECKING:
-    from humaneval.study.file import ExclusionRule, QualificationSection, StudyFile
+    from humaneval.study.file import ExclusionRule, StudyFile
+    from humaneval.study.participants_section import QualificationSection
 
 SHORTEST_LIFETIME = 30
 """In seconds: what a marketplace accepts."""

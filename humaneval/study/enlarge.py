@@ -21,8 +21,9 @@ from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
-from humaneval.study.create import by_name, design_hash, design_of, lay_out, store_rows
+from humaneval.study.create import store_rows
 from humaneval.study.file import MOST_ROWS
+from humaneval.study.laid_out import by_name, design_hash, design_of, lay_out
 from humaneval.study.stored import Study, hash_of_rows
 from humaneval.study.usable_infills import Shown, common_blanks, shown_by
 from humaneval.text import counted

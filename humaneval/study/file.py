@@ -28,10 +28,11 @@ from humaneval.resources import bundled
 from humaneval.scoring.questions.question import DETECT, Condition, Question, Settings, load_question
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
-from humaneval.study.fields import NEW, Printable, printable
+from humaneval.study.fields import NEW, Printable, Required, Whole, printable, something
 from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
+from humaneval.study.participants_section import ParticipantsSection
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.prolific_section import ProlificSection
 from humaneval.study.words import refuse_words, with_texts
@@ -44,22 +45,13 @@ def _dollars(value: Any) -> Decimal:
         raise ValueError(error.message) from None
 
 
-def _something(text: str) -> str:
-    if not text:
-        raise ValueError("must not be empty")
-    return text
-
-
 def _word(text: str, info: ValidationInfo) -> str:
     """Unlike other texts, with the white space around it: some words stand between others."""
-    _something(printable(text, info))
+    something(printable(text, info))
     return text
 
 
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
-Whole = Annotated[int, Field(strict=True)]
-"""Without true, which pydantic would accept as 1."""
-Required = Annotated[Printable, AfterValidator(_something)]
 Word = Annotated[str, AfterValidator(_word)]
 LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"
 SEEDS = 2**31
@@ -159,11 +151,11 @@ class ConsentSection(_Section):
 class HitSection(_Section):
     """The HIT as the platform lists it, and what it pays."""
 
-    title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(_something)] = (
+    title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(something)] = (
         "Find the sentence that a machine wrote in short stories"
     )
     description: Annotated[
-        str, Field(max_length=2000), AfterValidator(printable), AfterValidator(_something)
+        str, Field(max_length=2000), AfterValidator(printable), AfterValidator(something)
     ] = "Read a few short stories and mark the sentence that a machine wrote."
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
@@ -181,32 +173,6 @@ class HitSection(_Section):
     def lifetime_seconds(self) -> int:
         """How long the HITs can be found, in seconds."""
         return round(self.lifetime_days * 86_400)
-
-
-class QualificationSection(_Section):
-    """A qualification of your own, by its id at the platform."""
-
-    id: str = Field(pattern="^[A-Za-z0-9]{1,64}$")
-    at_least: Whole | None = None
-    lacking: bool = False
-    endpoint: Literal["", "local", "sandbox", "production", "prolific"] = ""
-
-    @model_validator(mode="after")
-    def _one_sense(self) -> QualificationSection:
-        if self.lacking and self.at_least is not None:
-            raise ValueError("lacking and at_least cannot be used together")
-        return self
-
-
-class ParticipantsSection(_Section):
-    """Who may take part, as far as the platform can check."""
-
-    countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
-    min_approved_percent: Whole = Field(0, ge=0, le=100)
-    min_approved_hits: Whole = Field(0, ge=0)
-    masters: bool = False
-    qualifications: tuple[QualificationSection, ...] = ()
-    exclude_studies: tuple[Required, ...] = ()
 
 
 class ExclusionRule(_Section):

@@ -44,6 +44,8 @@ class Boundary(Question):
     name = "boundary"
     beside_human = False
     summary = "With which sentence of the story does the machine begin?"
+    example = Truth(("control",), Role.CONTROL, 4, 5, "control")
+    finds = True
     rest = True
 
     def positions(self, sentences: int) -> tuple[int, ...]:
@@ -64,6 +66,10 @@ class Boundary(Question):
     def complete(self, answer: Answer, settings: Settings, sentences: int) -> bool:
         """Nobody can answer that the machine wrote the first sentence."""
         return 2 <= answer.get(CHOICE, 0) <= sentences + 1
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """The machine's first sentence, by its number."""
+        return f"machine from sentence {value}" if value <= sentences else "all by a person"
 
     def scales(self, settings: Settings, sentences: int) -> tuple[Scale, ...]:
         """Points from 0 to 5."""

@@ -33,6 +33,7 @@ class Detect(Question):
     name = "detect"
     marks_sentence = True
     summary = "Which sentence of the story was written by a machine?"
+    finds = True
 
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """The marked sentence."""
@@ -71,6 +72,10 @@ class Detect(Question):
                 " score near this line."
             ),
         )
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """The sentence, by its number."""
+        return f"sentence {value}"
 
     def scales(self, settings: Settings, sentences: int) -> tuple[Scale, ...]:
         """The share not identified."""

@@ -45,6 +45,7 @@ class Prefer(Question):
 
     name = "prefer"
     summary = "Which of two sentences fits the story better?"
+    example = Truth(("human", "control"), Role.CONTROL, 3, 5, "control")
 
     def settings(self, values: Settings) -> Settings:
         """`ties`: whether people may see no difference; false by default."""
@@ -73,6 +74,10 @@ class Prefer(Question):
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """The first, the second, or, where ties are allowed, no difference."""
         return (AnswerField(CHOICE, NEITHER if settings["ties"] else SECOND),)
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """As on the page."""
+        return {FIRST: "A", SECOND: "B"}.get(value, "no difference")
 
     def obvious(self, truth: Truth, settings: Settings) -> Mapping[str, tuple[int, ...]]:
         """The sentence that is not the control's."""
@@ -158,3 +163,11 @@ class Prefer(Question):
         if ties and rng.random() < TIES * (1 - abs(ahead)):
             return {CHOICE: NEITHER}
         return {CHOICE: FIRST if rng.random() < (1 + ahead) / 2 else SECOND}
+
+    def true_score(
+        self, generator: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""
+    ) -> float | None:
+        """The mean over its opponents of what `simulate` gives."""
+        ahead = [skills[other] - skills[generator] for other in skills if other != generator]
+        worth = [(1 + by * (1 - (TIES * (1 - abs(by)) if settings["ties"] else 0))) / 2 for by in ahead]
+        return sum(worth) / len(worth) if worth else None

@@ -122,6 +122,12 @@ class Question(Judging, ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     """One line, as `questions list` shows it."""
+    example: ClassVar[Truth] = Truth(("control",), Role.CONTROL, 3, 5, "control")
+    """The story that is shown before a form, and for practice, as if it were a control: its obvious answer is
+    right. Its texts are the words `example_1`, …, and `example_other` for a second sentence."""
+    finds: ClassVar[bool] = False
+    """Whether people look for something that every passage has, so that `passed` says of any passage whether
+    they found it."""
     rest: ClassVar[bool] = False
     """Whether an infill is the rest of the story from its position on, and not one sentence."""
 
@@ -178,6 +184,10 @@ class Question(Judging, ABC):
         return all(
             1 <= answer.get(field.name, 0) <= field.values for field in self.fields(settings, sentences)
         )
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """One field of an answer, in words for the researcher, as in "the answer was …"."""
+        return str(value) if name == CHOICE else f"{name.replace('_', ' ')} {value}"
 
     # The control.
 

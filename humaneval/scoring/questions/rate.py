@@ -73,6 +73,10 @@ class Rate(Question):
         """One for each scale."""
         return tuple(AnswerField(name, settings["points"]) for name in settings["scales"])
 
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """The rating, of how many points."""
+        return f"{name.replace('_', ' ')} {value} of {settings['points']}"
+
     def obvious(self, truth: Truth, settings: Settings) -> Mapping[str, tuple[int, ...]]:
         """Below the middle of the scale on which the control is bad."""
         return {settings["control"]: tuple(range(1, settings["points"] // 2 + 1))}
