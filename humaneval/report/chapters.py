@@ -36,6 +36,7 @@ from humaneval.report.score_tables import (
 )
 from humaneval.report.sections import Section
 from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 
 ABOUT = {
@@ -104,16 +105,24 @@ def sections(data: ReportData) -> tuple[Section, ...]:
 
 def comparisons(analysis: Analysis) -> Section:
     """Which generators were told apart."""
-    chosen = analysis.table.comparisons
-    families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
-    sentences = [verdicts.summary(family) for family in families]
+    sentences = [_summary(table) for table in analysis.table.all_scales]
     if analysis.table.detects:
         sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
-    said = " ".join(filter(None, sentences))
+    whole = " ".join(filter(None, sentences))
     tables = [
         found for one in analysis.table.all_scales for found in comparison_tables(one, provenance(analysis))
     ]
-    return Section("comparisons", "Comparisons", (*([said] if said else []), *tables))
+    return Section("comparisons", "Comparisons", (*([whole] if whole else []), *tables))
+
+
+def _summary(table: ScoreTable) -> str:
+    """What its comparisons show, after the name of the scale if there are several."""
+    families = (
+        [one for one in table.comparisons if one.family == name] for name in ("systems", "below human")
+    )
+    said = " ".join(filter(None, map(verdicts.summary, families)))
+    named = table.scale.name.replace("_", " ")
+    return f"{named[:1].upper()}{named[1:]}: {phrases.within(said)}" if named and said else said
 
 
 def testing(analysis: Analysis) -> Section:

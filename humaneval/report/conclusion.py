@@ -30,7 +30,9 @@ def conclusion(table: ScoreTable) -> tuple[str, ...]:
     found = [
         sentence
         for one in table.all_scales
-        for sentence in _on(one, _findings(one.scores, one.comparisons, one.level, one.scale))
+        for sentence in _on(
+            one, _findings(one.scores, one.comparisons, one.level, one.scale, one.words.aside)
+        )
     ]
     return (*found, excluded(table))
 
@@ -57,12 +59,13 @@ def _findings(
     comparisons: Sequence[Comparison],
     level: float,
     scale: Scale | None = None,
+    aside: str = "",
 ) -> list[str]:
     """What is shown, and what stays open: a sentence each, if there is something."""
     order = [row.generator for row in scores]
     pairs = [one for one in comparisons if one.family == "systems"]
     below = [one for one in comparisons if one.family == "below human"]
-    shown = [*_told(pairs, order), *_alike(pairs), *_under(below, order)]
+    shown = [*(f"{one}{aside}" for one in _told(pairs, order)), *_alike(pairs), *_under(below, order)]
     open_ = [*_untold(pairs), *_not_under(below, order)]
     if not comparisons:
         shown = _plain(scores, level, scale)

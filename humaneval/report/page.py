@@ -17,7 +17,7 @@ from humaneval.report.chapters import chapters
 from humaneval.report.conclusion import conclusion
 from humaneval.report.contents import MoneyFacts, ReportData
 from humaneval.report.figures.drawing import STYLE
-from humaneval.report.figures.forest import ceiling_band, score_plot
+from humaneval.report.figures.forest import ceiling_band, score_plot, shaded
 from humaneval.report.score_tables import main_tables, provenance, score_head
 from humaneval.report.sections import Figure
 from humaneval.text import counted
@@ -43,6 +43,7 @@ def render_report(data: ReportData) -> str:
             plots=[(score_plot(one), score_plot(one, narrow=True), one) for one in data.table.all_scales],
             mains=main_tables(data.analysis) if data.analysis else (),
             words=data.table.words,
+            shaded=shaded(data.table),
             sections=sections,
             later=[
                 key for key in sections if key not in ("comparisons", "testing", "ranks", "beside", "rules")

@@ -219,7 +219,7 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
             *([Column("bound", "At most", unit=kind)] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
-            *([Column("pairs", "Pairs", unit="pairs of answers by one annotator")] if paired else []),
+            *([_counted(table)] if paired else []),
             Column("verdict", "Verdict", False),
         ),
         tuple(
@@ -237,6 +237,13 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
         ),
         " ".join([*said, *filter(None, [origin])]),
     )
+
+
+def _counted(table: ScoreTable | CountTable) -> Column:
+    """How many answers a comparison rests on."""
+    if isinstance(table, ScoreTable) and table.words.compared:
+        return Column("pairs", "Answers", unit="answers about the two")
+    return Column("pairs", "Pairs", unit="pairs of answers by one annotator")
 
 
 def exclusion_table(table: ScoreTable) -> ReportTable:

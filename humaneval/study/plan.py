@@ -32,14 +32,16 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0, sentences: 
     with_human = analysis.below_human and design.human in design.generators and settings.asked.beside_human
     conditions, sentences = settings.conditions, _longest(settings, sentences)
     first = next((name for name in systems), "")
-    gated = sum(one.role is Role.CONTROL for one in conditions)
+    controls = sum(one.role is Role.CONTROL for one in conditions)
+    # Of several passages with the Control a short form shows one.
+    gated = min(controls, 1) if settings.row_size < len(conditions) else controls
     return Plan(
         annotators=rows or design.annotators,
         rows_per_annotator=design.rows_per_annotator,
         passages_per_row=settings.row_size,
         responses_per_passage=design.responses_per_passage,
         stories=stories or design.stories,
-        generators=len(conditions),
+        generators=len(conditions) - controls + gated,
         controls=gated if missed != "none" else 0,
         excluded="row" if missed == "row" else "annotator",
         always=gated,

@@ -122,8 +122,9 @@ def _draw_chance(sheet: Sheet, axes: Axes, box: Box, nominal: float, scale: Scal
 
 
 def _draw_bands(sheet: Sheet, axes: Axes, table: ScoreTable | Plotted) -> None:
-    """Human's interval, shaded; where chance puts a system, between dotted lines."""
-    for human in (row.interval for row in table.scores if row.role is Role.HUMAN and row.interval):
+    """Human's interval, shaded, if systems are compared with it; where chance puts a system, between dotted
+    lines."""
+    for human in (row.interval for row in table.scores if shaded(table) and is_human(row) and row.interval):
         colour, times = sheet.colour("human"), factor_of(table.scale)
         axes.axvspan(times * human.low, times * human.high, color=colour, alpha=0.13, linewidth=0, zorder=0.5)
     band = ceiling_band(table)
@@ -168,5 +169,14 @@ def _draw_row(
     axes.annotate(numbers, (1, y), (14, 0), ha="left", **words)
 
 
+def is_human(row: GeneratorScore) -> bool:
+    return row.role is Role.HUMAN
+
+
+def shaded(table: ScoreTable | Plotted) -> bool:
+    """Whether Human's interval is drawn behind the others: its score means the same as a system's."""
+    return not isinstance(table, ScoreTable) or table.asked.question.beside_human
+
+
 def _gated(row: GeneratorScore) -> str:
-    return "by construction" if "by construction" in row.note else "gated"
+    return "by construction" if "by construction" in row.note else "no interval"

@@ -109,6 +109,7 @@ class Boundary(Question):
                 " none to any other. So Human’s points measure something else, and no system is compared with"
                 " them."
             ),
+            aside=", where lower is better",
             read_chance="That is the mean over all boundaries and all answers, each with equal odds.",
         )
 

@@ -43,6 +43,8 @@ class Words:
     """What is compared, for the title of a table of comparisons; no sentence."""
     compared: str = ""
     """How differences are computed; empty if they are paired by annotator."""
+    aside: str = ""
+    """What goes with "a scores above b": `, where lower is better`; empty if higher is."""
 
 
 @dataclass(frozen=True, slots=True)
