@@ -3,15 +3,15 @@
   const form = document.getElementById("form");
   const fields = form.elements;
   const passages = [...form.querySelectorAll(".passage:has([required])")];
-  const progress = document.getElementById("progress");
   const button = form.querySelector("button");
   const send = button.textContent, words = form.dataset;
-  // In some group nothing is chosen.
+  // A group has no answer.
   const open = (part) => part.querySelector("input:invalid");
+  const mark = (part) => part.classList.toggle("missing", open(part));
 
   if (fields.consent.disabled) return; // a preview
 
-  // Answers outlast a reload, in the tab's history if storage is blocked.
+  // Answers outlast a reload.
   const key = fields.form.value + (fields.token ?? fields.assignmentId).value;
   const save = () => {
     const kept = Object.fromEntries(new FormData(form));
@@ -21,16 +21,16 @@
     } catch { /* blocked */ }
   };
   let kept = history.state?.[key];
-  try { kept = JSON.parse(sessionStorage[key]); } catch { /* blocked, or new */ }
-  for (const [name, value] of Object.entries(kept ?? {})) {
+  try { kept = JSON.parse(sessionStorage[key]); } catch { /* new */ }
+  for (const name in kept) {
     const field = fields[name];
     if (field?.type === "checkbox") field.checked = true;
-    else if (field && !field.value) field.value = value;
+    else if (field && !field.value) field.value = kept[name];
   }
   for (const part of form.querySelectorAll("details:has(:checked)")) part.open = true;
 
-  // Seconds each passage was in view before it was answered.
-  const clocks = passages.map(() => ({ seen: false, since: 0 }));
+  // Seconds in view before each answer.
+  const clocks = passages.map(() => ({}));
   const tick = (index, seen = clocks[index].seen) => {
     const clock = clocks[index], field = fields[`seconds-${index + 1}`];
     if (clock.since) field.value = (+field.value + (performance.now() - clock.since) / 1000).toFixed(2);
@@ -47,17 +47,16 @@
   document.addEventListener("visibilitychange", () => { clocks.forEach((_, index) => tick(index)); save(); });
 
   const left = () => passages.flatMap((passage, index) => (open(passage) ? index + 1 : []));
-  const tell = (text, values) => { progress.textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]); };
+  const tell = (text, values) => { document.getElementById("progress").textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]); };
   const say = () => tell(words.answered, { done: passages.length - left().length, total: passages.length });
   form.addEventListener("change", ({ target }) => {
     passages.forEach((passage, index) => passage.contains(target) && tick(index));
-    const part = target.closest(".missing");
-    part?.classList.toggle("missing", open(part));
+    form.querySelectorAll(".missing").forEach(mark);
     save();
     say();
   });
 
-  // A number chooses, if in sight, in the group with the focus.
+  // A number chooses in the group with the focus.
   form.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const radio = [...fields].find(({ type, name, value }) =>
@@ -68,10 +67,15 @@
     event.preventDefault();
   });
 
-  let sent = false;
+  // What appears gets the focus, as tabs would skip it.
+  form.addEventListener("toggle", ({ target }) => {
+    if (target.firstChild === document.activeElement) target.querySelector("input")?.focus();
+  }, true);
+
+  let sent;
   const ready = () => { button.disabled = false; button.textContent = send; say(); };
   form.addEventListener("submit", (event) => {
-    for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", open(group));
+    form.querySelectorAll(".agree, .passage").forEach(mark);
     const first = form.querySelector(".missing input:invalid");
     if (first) {
       event.preventDefault();
@@ -81,7 +85,7 @@
     save();
     sent = button.disabled = true;
     button.textContent = words.sending;
-    setTimeout(ready, 10000);
+    setTimeout(ready, 1e4);
   });
   // Going back shows what became of the work.
   addEventListener("pageshow", ({ persisted }) => (persisted && sent ? location.reload() : ready()));

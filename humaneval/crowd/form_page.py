@@ -207,7 +207,7 @@ def _told(shown: ShownPassage, study: StudyFile, words: PageWords) -> ShownPassa
     sentences = list(shown.sentences)
     infill = sentences[shown.position - 1]
     template = templates(question.folder).get_template("sentence.html")
-    sentences[shown.position - 1] = Markup(template.render(words=words, answers=settings, sentence=infill))
+    sentences[shown.position - 1] = Markup(template.render(words=words, settings=settings, sentence=infill))
     return replace(shown, sentences=tuple(sentences), infill=infill)
 
 
@@ -239,7 +239,7 @@ def _about(study: StudyFile, words: PageWords, channel: Channel) -> dict[str, ob
     return {
         "consent": [line for line in words.words.consent(study, channel).splitlines() if line.strip()],
         "names_pay": "{pay}" in study.consent.text or "{reward}" in study.consent.text,
-        "answers": settings,
+        "settings": settings,
         "right": question.obvious(question.example, settings),
         "example": _told(shown, study, words),
         "example_language": example.language,

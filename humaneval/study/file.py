@@ -35,7 +35,7 @@ from humaneval.study.panels import LinkSection, PanelSection, as_before, with_pa
 from humaneval.study.participants_section import ParticipantsSection
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.prolific_section import ProlificSection
-from humaneval.study.words import refuse_words, with_texts
+from humaneval.study.words import refuse_words, with_texts, worded_for
 
 
 def _dollars(value: Any) -> Decimal:
@@ -313,12 +313,13 @@ class StudyFile(_Section):
         return self.design.passages_per_row or len(self.conditions)
 
     def with_sentences(self, sentences: int) -> StudyFile:
-        """The settings for stories of so many sentences: if the file names no positions, all that the
-        question allows."""
+        """The settings for stories of so many sentences: our own texts say how many, and if the file names no
+        positions, they are all that the question allows."""
+        study = worded_for(self, sentences)
         positions = self.asked.positions(sentences)
         if "positions" in self.design.model_fields_set or positions == self.design.positions:
-            return self
-        return self.model_copy(update={"design": self.design.model_copy(update={"positions": positions})})
+            return study
+        return study.model_copy(update={"design": self.design.model_copy(update={"positions": positions})})
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

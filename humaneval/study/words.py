@@ -32,6 +32,8 @@ SETTINGS = {
     "consent": "consent",
 }
 """Words that are settings of the study file, and their sections. The consent is `consent.text`."""
+ANY = "_any"
+"""The end of the keys of texts for stories of another number of sentences than the example."""
 CONSENT_PLACEHOLDERS = ("minutes", "reward", "pay", "kept", "stopping")
 """What is filled in in `consent.text`. The last three are sentences that depend on channel and pay."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -97,7 +99,7 @@ class Words:
         """
         every = words_in(ENGLISH, question=self.question)
         there = {*self.own, *SETTINGS, "control"} if self.language != ENGLISH else every
-        return tuple(key for key in every if key not in there)
+        return tuple(key for key in every if key.removesuffix(ANY) not in there)
 
     def consent(self, study: StudyFile, channel: Channel) -> str:
         """The text of the consent, with the sentences that fit the way people come, and their pay."""
@@ -189,6 +191,24 @@ def with_texts(values: dict[str, Any]) -> None:
             settings[name] = text.split(", ") if key == "keywords" else text
 
 
+def worded_for(study: StudyFile, sentences: int) -> StudyFile:
+    """The study with our own texts as they are for stories of so many sentences: some name the usual number.
+
+    A text `KEY_any` takes the place of KEY.
+    """
+    question = load_question(study.question)
+    if sentences == question.example.sentences:
+        return study
+    english = words_in(ENGLISH, question=question.folder)
+    own = {**english, **words_in(study.page.language, question=question.folder)}
+    for key, section in SETTINGS.items():
+        there, text = getattr(study, section), own.get(f"{key}{ANY}")
+        if text and _same(getattr(there, key), own[key]):
+            told = filled_in(text, {"sentences": sentences}).strip()
+            study = study.model_copy(update={section: there.model_copy(update={key: told})})
+    return study
+
+
 def _same(setting: object, english: str) -> bool:
     if isinstance(setting, list):
         return setting == english.split(", ")
@@ -201,8 +221,8 @@ def refuse_words(study: StudyFile, where: str) -> None:
     folder = load_question(study.question).folder
     english = words_in(ENGLISH, question=folder)
     for key, text in study.words.items():
-        if key in SETTINGS:
-            setting = f"{SETTINGS[key]}.{'text' if key == 'consent' else key}"
+        if (base := key.removesuffix(ANY)) in SETTINGS:
+            setting = f"{SETTINGS[base]}.{'text' if base == 'consent' else base}"
             raise SettingsError(f"{where}: words.{key} is a setting of its own", f"Set {setting} instead.")
         if key == "control":
             raise SettingsError(

@@ -4,6 +4,7 @@ markup."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Frame, FrameLocator, Locator, Page
@@ -15,7 +16,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
-from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, ResponseRow
 from humaneval.study.stored import get_study
 from tests.fixtures import signed
 
@@ -76,6 +77,14 @@ class PublishedStudy:
             return len(session.scalars(select(AssignmentRow)).all()), len(
                 session.scalars(select(AnswerRow)).all()
             )
+
+    def answers(self) -> list[dict[str, Any]]:
+        """Collect, and give the stored answer to each passage, by form and place."""
+        collect_work(open_study_at(self.engine, "study", self.platform))
+        columns = (ResponseRow.choice, ResponseRow.answer)
+        with reading(self.engine) as session:
+            lines = session.execute(select(*columns).order_by(ResponseRow.assignment_id, ResponseRow.place))
+            return [{"choice": line.choice, "answer": line.answer} for line in lines]
 
 
 def assignment_of(address: str) -> str:

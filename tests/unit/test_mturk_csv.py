@@ -59,10 +59,12 @@ def test_P40_rows_that_are_shorter_than_the_header_and_a_mark_before_it_are_read
 
 def test_answers_with_a_column_for_each_option_are_the_options_that_are_true(tmp_path: Path) -> None:
     options = [f"Answer.choice-1.{number}" for number in range(1, 6)]
-    head = ["AssignmentId", "WorkerId", "Input.form", *options, "Answer.consent.1.2"]
-    truth = ["false", "true", "false", "false", "false", "TRUE"]
+    scale = [f"Answer.fits_well-12.{number}" for number in range(1, 4)]
+    head = ["AssignmentId", "WorkerId", "Input.form", *options, "Answer.consent.1.2", *scale]
+    truth = ["false", "true", "false", "false", "false", "TRUE", "false", "false", "true"]
     (result,) = read_results(table(tmp_path, ["3A", "A1", "f7", *truth], head=head)).lines
-    assert (result.form, result.submission.fields) == ("f7", {"choice-1": "2", "consent": "1.2"})
+    told = {"choice-1": "2", "consent": "1.2", "fits_well-12": "3"}
+    assert (result.form, result.submission.fields) == ("f7", told)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from humaneval.crowd.page_words import PageWords
 from humaneval.domain import GeneratorRequest
 from humaneval.errors import SettingsError, UsageError
 from humaneval.resources import bundled, word_languages, words_in
+from humaneval.scoring.questions.question import load_question, question_names
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.words import SETTINGS, lacking_words, right_to_left, words_of
 
@@ -26,34 +27,40 @@ def placeholders(text: str) -> set[str]:
     return set(re.findall(r"\{\w*\}", text))
 
 
+@pytest.mark.parametrize("question", question_names())
 @pytest.mark.parametrize("language", word_languages())
-def test_X28_every_language_has_every_word_with_its_placeholders(language: str) -> None:
-    words = words_in(language)
-    assert list(words) == list(ENGLISH)
-    assert not [key for key in ENGLISH if placeholders(words[key]) != placeholders(ENGLISH[key])]
+def test_X28_every_language_has_every_word_with_its_placeholders(language: str, question: str) -> None:
+    folder = load_question(question).folder
+    words, english = words_in(language, question=folder), words_in("en", question=folder)
+    assert list(words) == list(english)
+    assert not [key for key in english if placeholders(words[key]) != placeholders(english[key])]
     assert not [key for key, text in words.items() if not text.strip() or "<" in text]
     assert len(words["title"]) <= 128
 
 
 @pytest.mark.parametrize("language", [one for one in word_languages() if one != "en"])
 def test_X28_a_language_that_comes_along_says_that_nobody_checked_it(language: str) -> None:
-    text = (bundled("hit_templates/words") / f"{language}.toml").read_text(encoding="utf-8")
-    assert "Not checked by native speakers" in text.splitlines()[0]
+    for file in bundled("hit_templates").rglob(f"words/{language}.toml"):
+        assert "Not checked by native speakers" in file.read_text(encoding="utf-8").splitlines()[0]
 
 
-def test_X28_every_word_is_used_and_every_used_word_is_there() -> None:
-    package = bundled("hit_templates").parent
-    sources = [*bundled("hit_templates").glob("*.html"), *(package / "humaneval").rglob("*.py")]
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    built = re.compile(r"example_\d|kept_\w+")
-    assert not [key for key in ENGLISH if not built.fullmatch(key) and f'"{key}"' not in text]
-    pages = "\n".join(p.read_text(encoding="utf-8") for p in bundled("hit_templates").glob("*.html"))
+@pytest.mark.parametrize("question", question_names())
+def test_X28_every_word_is_used_and_every_used_word_is_there(question: str) -> None:
+    folder, package = load_question(question).folder, bundled("hit_templates").parent
+    english = words_in("en", question=folder)
+    templates = [*bundled("hit_templates").glob("*.html"), *folder.glob("*.html")]
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in templates)
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (package / "humaneval").rglob("*.py"))
+    built = re.compile(r"example_\d|kept_\w+|\w+_any")
+    assert not [key for key in english if not built.fullmatch(key) and f'"{key}"' not in pages + code]
     used = re.findall(r'words(?:\.plain)?\("(\w+)"', pages)
-    assert not set(used) - set(ENGLISH)
+    assert not set(used) - set(english)
 
 
 def test_X28_no_template_has_words_of_its_own() -> None:
-    for path in bundled("hit_templates").glob("*.html"):
+    for path in bundled("hit_templates").rglob("*.html"):
+        if path.parent.name == "infilling":
+            continue
         bare = re.sub(
             r"<script>.*?</script>|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", "", path.read_text(), flags=re.S
         )
@@ -128,7 +135,9 @@ def test_X28_words_that_are_missing_are_named() -> None:
     said = lacking_words(study(page={"language": "id"}, words={"send": "Kirim"}))
     assert " send," not in said
     assert "begin, continue" in said
-    every = {key: text for key, text in ENGLISH.items() if key not in {*SETTINGS, "control"}}
+    every = {
+        key: text for key, text in ENGLISH.items() if key.removesuffix("_any") not in {*SETTINGS, "control"}
+    }
     assert lacking_words(study(page={"language": "id"}, words=every)) == ""
 
 
@@ -194,3 +203,30 @@ def test_only_pages_of_mechanical_turk_speak_of_hits() -> None:
     assert words_of(own, "hit").plain("return_hit") == "Give it back"
     assert words_of(study(), "hit").plain("return_hit") == "Return this HIT"
     assert words_of(study(), "task").plain("return_hit") == "Return this task"
+
+
+def test_the_texts_of_another_question_take_the_place_of_those_that_init_wrote() -> None:
+    rate = read_study_file(None, overrides={"question": "rate"}).settings
+    words = words_in("en", question=load_question("rate").folder)
+    assert (rate.hit.title, rate.page.question) == (words["title"], words["question"])
+    assert rate.consent.text == ENGLISH["consent"].strip()
+    own = read_study_file(None, overrides={"question": "rate", "page": {"question": "Good?"}}).settings
+    assert own.page.question == "Good?"
+    assert words_of(own).plain("missing_sentence") == "Please answer on every scale."
+    with pytest.raises(SettingsError, match=r"words\.gap: there is no such word"):
+        read_study_file(None, overrides={"question": "rate", "words": {"gap": "…"}})
+    with pytest.raises(SettingsError, match="no question 'rte'"):
+        read_study_file(None, overrides={"question": "rte"})
+
+
+@pytest.mark.parametrize("language", word_languages())
+def test_our_own_texts_name_the_number_of_sentences_that_the_stories_have(language: str) -> None:
+    file = study(page={"language": language})
+    assert file.with_sentences(5) is file
+    longer = file.with_sentences(11)
+    assert "11" in longer.page.instructions
+    assert longer.hit.description != file.hit.description
+    own = study(page={"language": language, "instructions": "Mark one."}).with_sentences(11)
+    assert own.page.instructions == "Mark one."
+    with pytest.raises(SettingsError, match=r"words.instructions_any is a setting of its own"):
+        study(words={"instructions_any": "x"})

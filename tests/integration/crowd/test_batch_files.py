@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.simulated.annotator import Crowd, Skills
+from humaneval.simulated.annotator import Crowd, Skills, crowd_for
 from humaneval.simulated.browser import parse_page
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import OutboxRow
+from humaneval.study.create import create_study
 from humaneval.study.stored import get_study, open_study, study_key
 from tests.commands import Command
+from tests.integration.test_questions import fill, read, stories_of
 
 ROWS = 6
 ODD = 'Ava paid ${form} & said "<b>no</b>" 🦊.'
@@ -63,6 +65,34 @@ def batch(
     monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     study_factory(sqlite_engine, "study", design={"annotators": ROWS})
     return sqlite_engine
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"), [("prefer", {}), ("rate", {"mark": True}), ("boundary", {})]
+)
+def test_a_batch_asks_any_question(
+    sqlite_engine: Engine,
+    sqlite_database: str,
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    question: str,
+    answers: dict,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    fill(sqlite_engine, stories_of(5), rest=question == "boundary")
+    create_study(sqlite_engine, "study", read(question, answers, annotators=ROWS), "")
+    assert command("publish", "study", "--to", "csv", "--out", "files").code == 0
+    study = open_study(sqlite_engine, "study")
+    crowd = crowd_for(study, ROWS, Skills(by_generator={"control": 1.0}))
+    stored = answered(tmp_path / "files", crowd, study_key(study))
+    if question == "prefer":
+        texts = [text for name, text in stored[0]["input"].items() if name.startswith("story_1")]
+        assert [text for text in texts if "A or B" in text] == ['<span class="gap" lang="en">A or B</span>']
+    Path("results.csv").write_bytes(results(stored))
+    found = command("collect", "study", "--to", "csv", "--from", "results.csv", "--json").json
+    assert found["responses"] == ROWS * study.settings.row_size
+    assert command("review", "study", "--json").code == 0
 
 
 @pytest.mark.parametrize("short_ids", [False, True], ids=["as at Mechanical Turk", "as at Turkle"])

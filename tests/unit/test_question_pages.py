@@ -1,0 +1,78 @@
+"""What the form of each question shows, and what it never tells."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from humaneval.crowd.form_of_row import _shown
+from humaneval.crowd.form_page import Delivery, Form, ShownPassage, render_form
+from humaneval.resources import bundled
+from humaneval.study.file import StudyFile, read_study_file
+
+STORY = ("Ann slept.", "Ben <b>left</b>.", "Cat & dog met.", "Dora sang.", "Eve won.")
+DELIVERY = Delivery("/form/x", "token")
+
+
+def study(question: str, answers: dict[str, Any] | None = None) -> StudyFile:
+    overrides = {"question": question, "answers": answers or {}}
+    return read_study_file(None, overrides=overrides).settings
+
+
+def shown(settings: StudyFile, position: int, alternative: str = "") -> ShownPassage:
+    """A passage of a row with this position."""
+    row = SimpleNamespace(
+        place=1, sentences=list(STORY), title="", position=position, alternative=alternative
+    )
+    return _shown(row, settings)
+
+
+def page(settings: StudyFile, *passages: ShownPassage) -> str:
+    return render_form(Form(settings, passages, "f" * 64), DELIVERY)
+
+
+@pytest.mark.parametrize("question", ["detect", "boundary", "rate"])
+def test_no_page_tells_which_sentence_was_replaced(question: str) -> None:
+    settings = study(question)
+    pages = {page(settings, shown(settings, position)) for position in range(2, 6)}
+    assert len(pages) == 1
+    (text,) = pages
+    for sentence in ("Ann slept.", "Ben &lt;b&gt;left&lt;/b&gt;.", "Cat &amp; dog met."):
+        assert text.count(sentence) == 1
+
+
+def test_a_marked_sentence_is_the_one_at_the_position() -> None:
+    settings = study("rate", {"mark": True})
+    text = page(settings, shown(settings, 2))
+    assert re.findall("<mark>(.*?)</mark>", text) == ["Ben &lt;b&gt;left&lt;/b&gt;."]
+
+
+def test_a_pair_stands_side_by_side_and_only_its_order_differs() -> None:
+    settings = study("prefer")
+    one = page(settings, shown(settings, 2, "Ben stayed."))
+    swapped = tuple("Ben stayed." if "Ben" in each else each for each in STORY)
+    other = page(settings, replace(shown(settings, 2, STORY[1]), sentences=swapped))
+    assert one != other
+    first, second = "Ben &lt;b&gt;left&lt;/b&gt;.", "Ben stayed."
+    assert one.replace(first, "1").replace(second, "2") == other.replace(first, "2").replace(second, "1")
+    assert "No difference" not in one
+    tied = study("prefer", {"ties": True})
+    assert page(tied, shown(tied, 2, "Ben stayed.")).count('type="radio" name="choice-1"') == 3
+
+
+def test_what_a_form_still_lacks_is_linked_to() -> None:
+    scales = {"fluency": ["bad", "good"], "fit": ["bad", "good"]}
+    settings = study("rate", {"scales": scales})
+    begun = replace(shown(settings, 2), given={"fluency": 3})
+    text = render_form(Form(settings, (begun,), "f" * 64, missing=(1,)), DELIVERY)
+    assert '<a href="#fit-1">' in text
+    assert text.count(' id="fit-1"') == text.count(' id="fluency-1"') == 1
+    assert text.count(" checked>") == 1
+
+
+def test_the_script_of_the_form_stays_small() -> None:
+    assert (bundled("hit_templates") / "form.js").stat().st_size <= 4096
