@@ -6,7 +6,8 @@
   const progress = document.getElementById("progress");
   const button = form.querySelector("button");
   const send = button.textContent, words = form.dataset;
-  const chosen = (passage) => passage.querySelector(":checked");
+  // In some group nothing is chosen.
+  const open = (part) => part.querySelector("input:invalid");
 
   if (fields.consent.disabled) return; // a preview
 
@@ -26,40 +27,42 @@
     if (field?.type === "checkbox") field.checked = true;
     else if (field && !field.value) field.value = value;
   }
+  for (const part of form.querySelectorAll("details:has(:checked)")) part.open = true;
 
-  // Seconds each passage was in view before its first choice.
+  // Seconds each passage was in view before it was answered.
   const clocks = passages.map(() => ({ seen: false, since: 0 }));
   const tick = (index, seen = clocks[index].seen) => {
-    const clock = clocks[index];
-    const field = fields[`seconds-${index + 1}`];
-    if (clock.since) field.value = (Number(field.value) + (performance.now() - clock.since) / 1000).toFixed(2);
+    const clock = clocks[index], field = fields[`seconds-${index + 1}`];
+    if (clock.since) field.value = (+field.value + (performance.now() - clock.since) / 1000).toFixed(2);
     clock.seen = seen;
-    clock.since = seen && !document.hidden && !chosen(passages[index]) ? performance.now() : 0;
+    clock.since = seen && !document.hidden && open(passages[index]) ? performance.now() : 0;
   };
   // A third in view, or much of a small window.
-  const watcher = new IntersectionObserver((entries) => {
+  const eye = new IntersectionObserver((entries) => {
     for (const { target, intersectionRatio: part, intersectionRect: { height } } of entries) {
       tick(passages.indexOf(target), part > 0.3 || height > 150);
     }
-  }, { threshold: [0, 0.1, 0.2, 0.31, 0.5] });
-  passages.forEach((passage) => watcher.observe(passage));
-  document.addEventListener("visibilitychange", () => { passages.forEach((_, index) => tick(index)); save(); });
+  }, { threshold: [0, .1, .2, .31, .5] });
+  passages.forEach((passage) => eye.observe(passage));
+  document.addEventListener("visibilitychange", () => { clocks.forEach((_, index) => tick(index)); save(); });
 
+  const left = () => passages.flatMap((passage, index) => (open(passage) ? index + 1 : []));
   const tell = (text, values) => { progress.textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]); };
-  const say = () => tell(words.answered, { done: passages.filter(chosen).length, total: passages.length });
+  const say = () => tell(words.answered, { done: passages.length - left().length, total: passages.length });
   form.addEventListener("change", ({ target }) => {
-    const index = passages.findIndex((passage) => passage.contains(target));
-    if (index >= 0) tick(index);
-    target.closest(".missing")?.classList.remove("missing");
+    passages.forEach((passage, index) => passage.contains(target) && tick(index));
+    const part = target.closest(".missing");
+    part?.classList.toggle("missing", open(part));
     save();
     say();
   });
 
-  // Keys 1 to 5 choose in the story with the focus.
+  // A number chooses, if in sight, in the group with the focus.
   form.addEventListener("keydown", (event) => {
-    const passage = event.target.closest(".passage");
-    if (!passage || event.ctrlKey || event.metaKey || event.altKey || !/^[1-5]$/.test(event.key)) return;
-    const radio = passage.querySelectorAll("input")[event.key - 1];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const radio = [...fields].find(({ type, name, value }) =>
+      type === "radio" && name === event.target.name && value === event.key);
+    if (!radio?.checkVisibility()) return;
     radio.focus();
     radio.click();
     event.preventDefault();
@@ -68,21 +71,19 @@
   let sent = false;
   const ready = () => { button.disabled = false; button.textContent = send; say(); };
   form.addEventListener("submit", (event) => {
-    for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", !chosen(group));
-    const first = form.querySelector(".missing input");
+    for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", open(group));
+    const first = form.querySelector(".missing input:invalid");
     if (first) {
       event.preventDefault();
       first.focus();
-      const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
-      tell(open.length ? words.open : words.tick, { stories: open.join(words.separator) });
-      return;
+      return tell(left()[0] ? words.open : words.tick, { stories: left().join(words.separator) });
     }
     save();
     sent = button.disabled = true;
     button.textContent = words.sending;
     setTimeout(ready, 10000);
   });
-  // Going back shows what became of the work, not the form as it was.
+  // Going back shows what became of the work.
   addEventListener("pageshow", ({ persisted }) => (persisted && sent ? location.reload() : ready()));
   document.getElementById("errors")?.focus();
 })();

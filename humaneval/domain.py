@@ -20,7 +20,9 @@ from humaneval.text import (
 )
 
 SENTENCES = 5
-"""How many sentences a story has."""
+"""How many sentences a story has, if nothing else is said."""
+FEWEST_SENTENCES, MOST_SENTENCES = 3, 20
+"""How many sentences a story may have."""
 
 PROGRAM = "humaneval-simulated"
 """How the browser of a simulated annotator names itself, so that its answers are not taken for a person's."""
@@ -34,7 +36,7 @@ that nobody can tell from a person, Human's as planned."""
 
 POSITIONS = tuple(range(1, SENTENCES + 1))
 
-Sentences: TypeAlias = tuple[str, str, str, str, str]
+Sentences: TypeAlias = tuple[str, ...]
 
 
 class Role(StrEnum):
@@ -101,7 +103,7 @@ def verdict_on(
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Five human sentences. They are the story's five fields and are never split again."""
+    """Human sentences, usually five. They are the story's fields and are never split again."""
 
     id: str
     sentences: Sentences
@@ -117,7 +119,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A story with the sentence at `position` (1–5) taken out. `sample` (from 1) counts the draws."""
+    """A story with the sentence at `position` (from 1) taken out. `sample` (from 1) counts the draws."""
 
     story: Story
     position: int
@@ -129,10 +131,10 @@ class Blank:
         return self.story.sentences[self.position - 1]
 
     def filled(self, sentence: str) -> Sentences:
-        """The story's five sentences with `sentence` at the blank."""
+        """The story's sentences with `sentence` at the blank."""
         kept = self.story.sentences
         at = self.position - 1
-        return (*kept[:at], sentence, *kept[at + 1 :])  # type: ignore[return-value]  # five again
+        return (*kept[:at], sentence, *kept[at + 1 :])
 
 
 @dataclass(frozen=True, slots=True)

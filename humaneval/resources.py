@@ -21,22 +21,25 @@ def bundled(name: str) -> Path:
 
 
 @cache
-def words_in(language: str, mturk: bool = False) -> Mapping[str, str]:
+def words_in(language: str, mturk: bool = False, question: Path | None = None) -> Mapping[str, str]:
     """The words of the annotators' pages in `language`; none if there is no file for it. With `mturk`, those
     that workers of Mechanical Turk know from there.
 
+    `question` is the folder of a question, whose own words come with those of every page; None: of `detect`.
     Region and script may be missing from the file's name: `de-AT` finds `de.toml`.
     """
     parts = language.lower().split("-")
     if parts[0] == "zh" and not _TRADITIONAL & set(parts):
         parts = ["zh", "hans"]
-    files = {path.stem.lower(): path for path in bundled("hit_templates/words").glob("*.toml")}
-    for size in range(len(parts), 0, -1):
-        if path := files.get("-".join(parts[:size])):
+    found: dict[str, str] = {}
+    for folder in (question or bundled("hit_templates/detect"), bundled("hit_templates")):
+        files = {path.stem.lower(): path for path in (folder / "words").glob("*.toml")}
+        tags = ("-".join(parts[:size]) for size in range(len(parts), 0, -1))
+        if path := next((files[tag] for tag in tags if tag in files), None):
             words = tomllib.loads(path.read_text(encoding="utf-8"))
             there = words.pop("mturk", {})
-            return {**words, **there} if mturk else words
-    return {}
+            found = {**words, **there, **found} if mturk else {**words, **found}
+    return found
 
 
 def word_languages() -> tuple[str, ...]:

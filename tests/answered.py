@@ -9,12 +9,14 @@ from random import Random
 from sqlalchemy import Engine, delete, select
 
 from humaneval.domain import Role
+from humaneval.scoring.questions.question import CHOICE, DETECT, Truth
 from humaneval.store.engine import writing
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
     DifferenceRow,
     HitRow,
+    PassageRow,
     PaymentRow,
     ResponseRow,
     RowRow,
@@ -22,7 +24,8 @@ from humaneval.store.tables import (
     WorkerRow,
 )
 from humaneval.store.types import now
-from humaneval.study.stored import get_study
+from humaneval.study.file import StudyFile
+from humaneval.study.stored import get_study, settings_of
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -41,6 +44,7 @@ def answer(
     rng = Random(seed)
     with writing(engine) as session:
         study = get_study(session, name)
+        settings = settings_of(study)
         study.published_at = BEGAN
         study.simulated = study.simulated or programs > 0
         hit = HitRow(
@@ -81,20 +85,37 @@ def answer(
             for place in row.places:
                 passage = place.passage
                 seen = passage.role == Role.CONTROL and number >= spammers
-                choice = passage.position if seen else rng.randrange(1, 6)
-                if passage.role == Role.CONTROL and not seen:
-                    choice = passage.position % 5 + 1
+                if settings.question == DETECT:
+                    choice = passage.position if seen else rng.randrange(1, 6)
+                    if passage.role == Role.CONTROL and not seen:
+                        choice = passage.position % 5 + 1
+                    given = {CHOICE: choice}
+                else:
+                    given = _given(settings, passage, seen, rng)
                 session.add(
                     ResponseRow(
                         assignment_id=assignment.id,
                         passage_id=passage.id,
                         place=place.place,
-                        choice=choice,
+                        choice=next(iter(given.values())),
+                        answer=given if len(given) > 1 else None,
                         seconds=60 / len(row.places) + rng.random(),
                         shown_hash=passage.shown_hash,
                         source="server",
                     )
                 )
+
+
+def _given(settings: StudyFile, passage: PassageRow, seen: bool, rng: Random) -> dict[str, int]:
+    """An answer to another question than detect, by its fields: to a Control passage obvious if `seen`."""
+    names = [passage.generator.name, *([passage.other_generator.name] if passage.other_generator else [])]
+    length = len(passage.sentences)
+    truth = Truth(tuple(names), Role(passage.role), passage.position, length, settings.design.control)
+    asked, own = settings.asked, settings.answer_settings
+    while True:
+        given = dict(asked.simulate(rng, truth, [0.5] * len(names), True, own))
+        if passage.role != Role.CONTROL or asked.passed(truth, given, own) == seen:
+            return given
 
 
 COMMENT = "<script>alert(1)</script> & <b>thanks</b>"

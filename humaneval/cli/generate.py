@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
-from humaneval.domain import Blank, GeneratorRequest
+from humaneval.domain import MOST_SENTENCES, Blank, GeneratorRequest
 from humaneval.errors import UsageError
 from humaneval.infills.blanks import WHOLE, Shard, blanks_of, select_stories, stories_to_fill
 from humaneval.infills.doubtful import told
@@ -32,11 +32,13 @@ def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_positions(text: str) -> list[int]:
-    """`1-5` or `1,3,5` as a list of positions."""
+    """`1-5` or `1,3,5` as a list of positions; none if nothing is said."""
+    if not text:
+        return []
     positions: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*([1-5])(?:\s*-\s*([1-5]))?\s*", part)
-        if not match:
+        match = re.fullmatch(r"\s*(\d{1,2})(?:\s*-\s*(\d{1,2}))?\s*", part)
+        if not match or not 1 <= int(match[1]) <= int(match[2] or match[1]) <= MOST_SENTENCES:
             raise UsageError(f"{text!r} does not name positions", "Write 1-5, or 1,3,5.")
         positions += range(int(match[1]), int(match[2] or match[1]) + 1)
     if not positions or len(set(positions)) != len(positions):
@@ -82,7 +84,12 @@ def parse_shard(text: str) -> Shard:
     type=click.IntRange(min=1),
     help="Number of stories, from the first on. [default: all]",
 )
-@click.option("--positions", default="1-5", show_default=True, help="Sentences to take out.")
+@click.option("--positions", default="", metavar="1-5", help="Sentences to take out. [default: all]")
+@click.option(
+    "--rest",
+    is_flag=True,
+    help="Write the rest of the story, sentence by sentence, as a boundary study shows.",
+)
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
@@ -147,6 +154,7 @@ def generate(
     split: str,
     first: int | None,
     positions: str,
+    rest: bool,
     samples: int,
     seed: int,
     device: str,
@@ -161,16 +169,18 @@ def generate(
 ) -> None:
     """Fill blanks with a generator and store the infills. Existing infills stay as they are."""
 
-    form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
+    form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed, rest)
     part = parse_shard(shard)
     if on_ray and part != WHOLE:
         raise UsageError("--ray divides the work itself", "Leave out --shard.")
     if not on_ray and (actors is not None or gpus is not None):
         raise UsageError("--actors and --gpus-per-actor go with --ray", "Add --ray, or leave them out.")
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
+    if rest and draws:
+        raise UsageError("--rest and --length-matched exclude each other", "Leave one of them out.")
     at = parse_positions(positions)
     stories = stories_to_fill(app.engine, split, first)
-    blanks = blanks_of(stories, at, samples)
+    blanks = blanks_of(stories, at, samples, rest=rest)
     summaries = (
         _with_ray(app, request, form, blanks, actors, gpus)
         if on_ray
@@ -179,7 +189,7 @@ def generate(
             request,
             form,
             blanks,
-            blanks if part == WHOLE else blanks_of(stories, at, samples, shard=part),
+            blanks if part == WHOLE else blanks_of(stories, at, samples, shard=part, rest=rest),
         )
     )
     if as_json:

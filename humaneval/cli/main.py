@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "doctor": "humaneval.cli.doctor:doctor",
         "stories": "humaneval.cli.stories:stories",
         "generators": "humaneval.cli.generators:generators",
+        "questions": "humaneval.cli.questions:questions",
         "generate": "humaneval.cli.generate:generate",
         "infill": "humaneval.cli.infill:infill",
         "study": "humaneval.cli.study:study",

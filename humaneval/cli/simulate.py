@@ -14,7 +14,7 @@ from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.progress import progress
-from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.simulated import Crowd, Skills, crowd_for, follow_links, work_through
 from humaneval.simulated.annotator import Key
 from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
@@ -98,7 +98,8 @@ def simulate(
             "Simulated annotators run no scripts. Rehearse with another study, published without --static.",
         )
     generators = opened.settings.design.generators
-    crowd = Crowd(annotators or _rows(opened), parse_skills(skills, generators), careless, seed)
+    skilled = parse_skills(skills, generators)
+    crowd = crowd_for(opened, annotators or _rows(opened), skilled, careless=careless, seed=seed)
     mark_simulated(opened)
     try:
         worked = _answer(opened, where, urls, crowd, key)
@@ -119,10 +120,11 @@ def simulate(
         return
     say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
     for generator in generators:
-        say(
-            f"  {generator}: skill {crowd.skills.of(generator):g}, true score"
-            f" {crowd.skills.true_score(generator):.0%}"
-        )
+        # A person's whole story has no boundary that could be drawn at random.
+        known = not (crowd.asked.question.rest and generator == opened.settings.design.human)
+        scores = crowd.true_scores(generator, generators) if known else []
+        told = "".join(f", true {line}" for line in scores)
+        say(f"  {generator}: skill {crowd.skills.of(generator):g}{told}")
 
 
 def _rows(study: Study) -> int:

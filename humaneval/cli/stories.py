@@ -11,6 +11,7 @@ from rich.table import Table
 from sqlalchemy import func, select
 
 from humaneval.cli.run import App, console, emit, json_option, say, with_app
+from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES
 from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import select_stories, story_value
 from humaneval.store.engine import reading
@@ -36,6 +37,11 @@ def stories() -> None:
 @click.option("--source", default="", help="Source of the stories. [default: the file's name]")
 @click.option("--encoding", help="Encoding of the file, if it is not recognised.")
 @click.option("--map", "mapping", help="Columns to read: id=A,title=B,sentence1=C,….")
+@click.option(
+    "--sentences",
+    type=click.IntRange(FEWEST_SENTENCES, MOST_SENTENCES),
+    help="Number of sentences of each story. [default: 5, or as many as all have]",
+)
 @click.option("--skip-bad", is_flag=True, help="Import the sound stories of a file that also has bad ones.")
 @json_option
 @with_app
@@ -47,6 +53,7 @@ def import_(
     source: str,
     encoding: str | None,
     mapping: str | None,
+    sentences: int | None,
     skip_bad: bool,
     as_json: bool,
 ) -> None:
@@ -62,8 +69,10 @@ def import_(
         if fault := unshowable(text):
             raise UsageError(f"{option} {fault}", "Type it anew: invisible characters come from copying.")
     if file is None:
-        if encoding or mapping or skip_bad:
-            raise UsageError("--encoding, --map and --skip-bad go with a file", "Leave them out.")
+        if encoding or mapping or skip_bad or sentences:
+            raise UsageError(
+                "--encoding, --map, --sentences and --skip-bad go with a file", "Leave them out."
+            )
         found = [
             replace(story, split=split or story.split, source=source or story.source)
             for story in bundled_stories()
@@ -76,6 +85,7 @@ def import_(
         mapping=parse_mapping(mapping) if mapping else None,
         split=split,
         source=source or file.name,
+        sentences=sentences or 0,
     )
     _refuse_bad(file, read, skip_bad)
     _tell(file, read, add_stories(app.made_engine, read.stories), as_json)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from humaneval.domain import POSITIONS, Choice
 from humaneval.errors import InputError
+from humaneval.scoring.questions.question import CHOICE, Answer
+from humaneval.study.asked import Asked
 
 FORM = "form"
 """The field with the hash of what the form showed. It ties an answer to its row even if our server never saw
@@ -17,15 +19,27 @@ the answer."""
 CONSENT = "consent"
 COMMENT = "comment"
 PRACTICE = "practice"
-"""The field with the sentence that was marked in the practice story. It is no response."""
-OBVIOUS = 3
-"""Which sentence of the practice story does not fit."""
+"""The field with the answer to the practice story. It is no response."""
 MAX_SECONDS = 24 * 3600.0
+_NUMBER = re.compile("[1-9][0-9]?")
 
 
-def choice_field(place: int) -> str:
-    """The name of the radio buttons of the passage at `place` (from 1)."""
-    return f"choice-{place}"
+def answer_field(name: str, place: int) -> str:
+    """The name of the radio buttons for the field `name` of the passage at `place` (from 1).
+
+    >>> answer_field("choice", 3)
+    'choice-3'
+    """
+    return f"{name}-{place}"
+
+
+def unscored_field(name: str, story: str) -> str:
+    """The same for the practice story or the example.
+
+    >>> unscored_field("choice", "practice"), unscored_field("fluency", "practice")
+    ('practice', 'practice-fluency')
+    """
+    return story if name == CHOICE else f"{story}-{name}"
 
 
 def seconds_field(place: int) -> str:
@@ -34,52 +48,71 @@ def seconds_field(place: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What one form said: a choice per place that was answered, the consent given, a comment."""
+class Given:
+    """The whole answer to the passage at `place` (from 1) of a form.
 
-    choices: tuple[Choice, ...]
+    `seconds` is how long the passage was on screen before it was answered; None if the browser did not say.
+    """
+
+    place: int
+    answer: Answer
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one form said: an answer for each place that was answered, the consent given, a comment."""
+
+    given: Mapping[int, Given]
+    """By place."""
+    chosen: Mapping[int, Answer]
+    """What was chosen at each place, also where something is missing."""
     form: str
     consent: str
     comment: str
-    practice: int | None = None
-    """The sentence that was marked in the practice story. It counts nowhere."""
+    practice: Answer
+    """What was chosen in the practice story. It counts nowhere."""
+    practised: str
+    """How the practice story went: right or wrong; empty if nobody answered it."""
 
-    @property
-    def practised(self) -> str:
-        """How the practice story went; empty if nobody answered it."""
-        return "" if self.practice is None else "right" if self.practice == OBVIOUS else "wrong"
-
-    def missing(self, places: int) -> list[int]:
-        """The places from 1 to `places` that have no choice."""
-        given = {choice.place for choice in self.choices}
-        return [place for place in range(1, places + 1) if place not in given]
+    missing: tuple[int, ...]
+    """The places that have no answer, or not a whole one."""
 
 
-def read_answers(fields: Mapping[str, str]) -> Answers:
-    """Answers from form fields. A choice outside 1–5 counts as not given; impossible times are dropped."""
-    choices = []
-    for name, value in fields.items():
-        match = re.fullmatch(r"choice-([1-9][0-9]{0,2})", name)
-        choice = _position(value)
-        if match and choice:
-            place = int(match[1])
-            choices.append(Choice(place, choice, _seconds(fields.get(seconds_field(place), ""))))
-    choices.sort(key=lambda choice: choice.place)
+def read_answers(fields: Mapping[str, str], asked: Asked, sentences: Mapping[int, int]) -> Answers:
+    """Answers from form fields. A number that is no answer counts as not given; impossible times are dropped.
+
+    `sentences`: how many the passage at each place has.
+    """
+    given, chosen = {}, {}
+    for place, count in sentences.items():
+        answer = chosen[place] = _chosen(fields, asked, count, partial(answer_field, place=place))
+        if asked.question.complete(answer, asked.settings, count):
+            given[place] = Given(place, answer, _seconds(fields.get(seconds_field(place), "")))
+    example = asked.question.example
+    practice = _chosen(fields, asked, example.sentences, partial(unscored_field, story=PRACTICE))
+    told = practice.keys() >= asked.question.obvious(example, asked.settings).keys()
+    passed = asked.question.passed(example, practice, asked.settings)
     return Answers(
-        tuple(choices),
+        given,
+        chosen,
         fields.get(FORM, ""),
         fields.get(CONSENT, ""),
         fields.get(COMMENT, "")[:2000],
-        _position(fields.get(PRACTICE, "")),
+        practice,
+        ("right" if passed else "wrong") if told else "",
+        tuple(place for place in sentences if place not in given),
     )
 
 
-def _position(text: str) -> int | None:
-    return (
-        int(text)
-        if text.isascii() and text.isdecimal() and len(text) == 1 and int(text) in POSITIONS
-        else None
-    )
+def _chosen(fields: Mapping[str, str], asked: Asked, sentences: int, name_of: Callable[[str], str]) -> Answer:
+    """What was chosen of each field, where it is one of its numbers."""
+    found = {}
+    for field in asked.question.fields(asked.settings, sentences):
+        text = fields.get(name_of(field.name), "")
+        if _NUMBER.fullmatch(text) and int(text) <= field.values:
+            found[field.name] = int(text)
+    return found
 
 
 def _seconds(text: str) -> float | None:

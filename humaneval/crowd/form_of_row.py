@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Engine, bindparam, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session
 
-from humaneval.crowd.form_page import Form, ShownPassage
+from humaneval.crowd.form_page import Form, ShownPassage, tells_position
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.work import find_work
-from humaneval.domain import Sentences
 from humaneval.errors import UsageError
 from humaneval.store.engine import connected
 from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
 from humaneval.store.types import table
+from humaneval.study.asked import asked_by
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import MOST_PARSED, settings_of
 from humaneval.study.words import Channel
@@ -79,10 +79,7 @@ def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
     settings = shown_settings(hit)
     with connected(engine) as connection:
         rows = connection.execute(_SHOWN, {"row": row_id}).all() if row_id is not None else []
-    passages = tuple(
-        ShownPassage(row.place, _five(row.sentences), row.title if settings.page.show_titles else "")
-        for row in rows
-    )
+    passages = tuple(_shown(row, settings) for row in rows)
     form_hash = rows[0].shown_hash if rows else ""
     return Form(settings, passages, form_hash, hit.simulated, tests_at(hit.is_test, hit.endpoint))
 
@@ -115,30 +112,34 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
     tests = tests_of(study, endpoint)
     if row_id is None:
         return Form(settings, (), "", study.simulated, tests)
-    row = session.get_one(
-        RowRow,
-        row_id,
-        options=[selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.story)],
-    )
-    passages = tuple(
-        ShownPassage(
-            place.place,
-            _five(place.passage.sentences),
-            place.passage.story.title if settings.page.show_titles else "",
-        )
-        for place in row.places
-    )
-    return Form(settings, passages, row.shown_hash, study.simulated, tests)
+    rows = session.execute(_SHOWN, {"row": row_id}).all()
+    passages = tuple(_shown(row, settings) for row in rows)
+    return Form(settings, passages, rows[0].shown_hash, study.simulated, tests)
 
 
-def _five(sentences: list[str]) -> Sentences:
-    first, second, third, fourth, fifth = sentences
-    return first, second, third, fourth, fifth
+def _shown(row: Any, study: StudyFile) -> ShownPassage:
+    """A passage of a row. Its position leaves the database only if the question tells it."""
+    question, settings = asked_by(study)
+    return ShownPassage(
+        row.place,
+        tuple(row.sentences),
+        row.title if study.page.show_titles else "",
+        row.position if tells_position(question) else 0,
+        alternative=row.alternative or "",
+        fields=tuple(field.name for field in question.fields(settings, len(row.sentences))),
+    )
 
 
 _rows, _places, _passages, _stories = map(table, (RowRow, RowPassageRow, PassageRow, StoryRow))
 _SHOWN = (
-    select(_places.c.place, _passages.c.sentences, _stories.c.title, _rows.c.shown_hash)
+    select(
+        _places.c.place,
+        _passages.c.sentences,
+        _passages.c.position,
+        _passages.c.alternative,
+        _stories.c.title,
+        _rows.c.shown_hash,
+    )
     .join_from(_places, _rows, _rows.c.id == _places.c.row_id)
     .join(_passages, _passages.c.id == _places.c.passage_id)
     .join(_stories, _stories.c.id == _passages.c.story_id)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from xml.etree import ElementTree
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
+from humaneval.crowd.answers import answer_field, unscored_field
 from humaneval.crowd.page_words import PageWords, isolated
 from humaneval.crowd.skeleton import filled
-from humaneval.domain import Sentences
 from humaneval.errors import PlatformError
 from humaneval.resources import bundled
+from humaneval.scoring.questions.question import CHOICE, Answer, Question
+from humaneval.study.asked import asked_by
 from humaneval.study.file import StudyFile
 from humaneval.study.words import AT_MARKETPLACES, ENGLISH, Channel, example_of, words_of
 
@@ -33,12 +37,30 @@ class ShownPassage:
     """A passage as an annotator may see it, without any sign of which sentence a machine wrote."""
 
     place: int
-    sentences: Sentences
+    sentences: tuple[str, ...]
     title: str = ""
-    choice: int | None = None
-    """The earlier choice, if the form is shown again."""
+    position: int = 0
+    """Of the sentence that the question shows in its own way, or leaves out; 0 if nothing tells one."""
+    infill: str = ""
+    """The sentence at the position."""
+    alternative: str = ""
+    """A second sentence for the position."""
+    fields: tuple[str, ...] = (CHOICE,)
+    """What is answered about it."""
+    given: Answer = field(default_factory=dict)
+    """The earlier answer, or a part of it, if the form is shown again."""
     seconds: str = ""
     """How long it has been in sight so far, as the browser measured it."""
+
+    def name(self, field: str, look: str) -> str:
+        """The name of the radio buttons for a field, in a form or in another story that is shown."""
+        return answer_field(field, self.place) if look == "form" else unscored_field(field, look)
+
+    @property
+    def unanswered(self) -> str:
+        """The name of the first field without an answer; of the first one if there is none."""
+        left = [name for name in self.fields if name not in self.given]
+        return answer_field((left or self.fields)[0], self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +77,12 @@ class Form:
     missing: tuple[int, ...] = ()
     consent_missing: bool = False
     comment: str = ""
-    practice: int | None = None
-    """The sentence that was marked in the practice story."""
+    practice: Answer = field(default_factory=dict)
+    """What was chosen in the practice story."""
+
+    def practised(self, story: ShownPassage) -> ShownPassage:
+        """The practice story with what was chosen in it."""
+        return replace(story, given=self.practice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +104,13 @@ class Delivery:
 
 
 @cache
-def templates() -> Environment:
-    """The Jinja environment of the annotators' pages. It always autoescapes; undefined names are errors."""
+def templates(question: Path) -> Environment:
+    """The Jinja environment of the annotators' pages with a question's folder, whose templates come first.
+
+    It always autoescapes; undefined names are errors.
+    """
     environment = Environment(
-        loader=FileSystemLoader(bundled("hit_templates"), encoding="utf-8"),
+        loader=FileSystemLoader([question, bundled("hit_templates")], encoding="utf-8"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -89,6 +118,19 @@ def templates() -> Environment:
     )
     environment.globals.update(asset=_asset, isolated=isolated, is_long=_is_long)
     return environment
+
+
+def tells_position(question: Question) -> bool:
+    """Whether the question has a way of its own to show the sentence at the position: the template
+    `sentence.html`. Without one, the position reaches no page."""
+    return (question.folder / "sentence.html").exists()
+
+
+@cache
+def question_style(question: Path) -> str:
+    """The style sheet of a question, after that of every form; empty if it needs none."""
+    file = question / "style.css"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _is_long(lines: Sequence[str]) -> bool:
@@ -102,10 +144,11 @@ def _asset(name: str) -> str:
 
 def render_form(form: Form, delivery: Delivery) -> str:
     """The form as HTML. Forms that nobody has filled in differ in their stories only."""
-    if delivery.static or form != _untouched(form):
+    told = any(shown.position for shown in form.passages)
+    if told or delivery.static or form != _untouched(form):
         return _rendered(form, delivery)
-    titled = tuple(bool(shown.title) for shown in form.passages)
-    key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, delivery.may_decline, titled)
+    like = tuple((bool(shown.title), len(shown.sentences)) for shown in form.passages)
+    key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, delivery.may_decline, like)
     values = [delivery.action, delivery.token, form.form_hash]
     values += [text for shown in form.passages for text in (shown.title, *shown.sentences)]
 
@@ -113,9 +156,8 @@ def render_form(form: Form, delivery: Delivery) -> str:
         rest = iter(holes[3:])
         passages = []
         for shown in form.passages:
-            title, first, second, third, fourth, fifth = (next(rest) for _ in range(6))
-            sentences = (first, second, third, fourth, fifth)
-            passages.append(replace(shown, title=title if shown.title else "", sentences=sentences))
+            title, *sentences = (next(rest) for _ in range(1 + len(shown.sentences)))
+            passages.append(replace(shown, title=title if shown.title else "", sentences=tuple(sentences)))
         delivered = replace(delivery, action=holes[0], token=holes[1])
         return _rendered(replace(form, passages=tuple(passages), form_hash=holes[2]), delivered)
 
@@ -137,45 +179,71 @@ def render_handover(
 
 def _untouched(form: Form) -> Form:
     """The form as it is before anybody has filled it in."""
-    passages = tuple(replace(shown, choice=None, seconds="") for shown in form.passages)
+    passages = tuple(replace(shown, given={}, seconds="") for shown in form.passages)
     return Form(form.study, passages, form.form_hash, form.simulated, form.tests)
 
 
 def _rendered(form: Form, delivery: Delivery) -> str:
     return render(
-        "detection.html",
+        "form.html",
         form.study,
         delivery.channel,
-        form=form,
+        form=as_shown(form, delivery.channel),
         delivery=delivery,
         root=delivery.root,
     )
 
 
+def as_shown(form: Form, channel: Channel) -> Form:
+    """The form with the sentences at told positions as the question shows them."""
+    words = PageWords(words_of(form.study, channel), form.study.page.language)
+    return replace(form, passages=tuple(_told(shown, form.study, words) for shown in form.passages))
+
+
+def _told(shown: ShownPassage, study: StudyFile, words: PageWords) -> ShownPassage:
+    if not shown.position:
+        return shown
+    question, settings = asked_by(study)
+    sentences = list(shown.sentences)
+    infill = sentences[shown.position - 1]
+    template = templates(question.folder).get_template("sentence.html")
+    sentences[shown.position - 1] = Markup(template.render(words=words, answers=settings, sentence=infill))
+    return replace(shown, sentences=tuple(sentences), infill=infill)
+
+
 def render(template: str, study: StudyFile | None, channel: Channel, **values: object) -> str:
     """A page in the words of `study`, or in English without one, for people who come by `channel`."""
     words = PageWords(words_of(study, channel), study.page.language if study else ENGLISH)
-    about = {}
-    if study is not None:
-        example = example_of(study)
-        about = {
-            "consent": [line for line in words.words.consent(study, channel).splitlines() if line.strip()],
-            "names_pay": "{pay}" in study.consent.text or "{reward}" in study.consent.text,
-            "example": ShownPassage(1, example.sentences),
-            "example_language": example.language,
-        }
+    about = {} if study is None else _about(study, words, channel)
+    folder = asked_by(study).question.folder if study else bundled("hit_templates/detect")
     return (
-        templates()
+        templates(folder)
         .get_template(template)
         .render(
             study=study,
             words=words,
             channel=channel,
             by_link=channel not in AT_MARKETPLACES,
+            style=question_style(folder),
             **about,
             **values,
         )
     )
+
+
+def _about(study: StudyFile, words: PageWords, channel: Channel) -> dict[str, object]:
+    question, settings = asked_by(study)
+    example = example_of(study)
+    position = question.example.position if tells_position(question) else 0
+    shown = ShownPassage(1, example.sentences, position=position, alternative=example.other)
+    return {
+        "consent": [line for line in words.words.consent(study, channel).splitlines() if line.strip()],
+        "names_pay": "{pay}" in study.consent.text or "{reward}" in study.consent.text,
+        "answers": settings,
+        "right": question.obvious(question.example, settings),
+        "example": _told(shown, study, words),
+        "example_language": example.language,
+    }
 
 
 def external_question(url: str) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.answers import read_answers
+from humaneval.crowd.answers import CONSENT
 from humaneval.crowd.form_of_row import channel_of
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import row_is_free
@@ -83,7 +83,7 @@ def keep_in(
             "of": work.id,
             "answered_at": now,
             "by_program": program,
-            "consent_version": read_answers(fields).consent,
+            "consent_version": fields.get(CONSENT, ""),
             "consent_hash": consent,
             "consented_at": now,
             "state": state,

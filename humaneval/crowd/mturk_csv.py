@@ -16,12 +16,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.form_of_row import form_of
-from humaneval.crowd.form_page import Form, ShownPassage, render
+from humaneval.crowd.form_page import Form, ShownPassage, as_shown, render
 from humaneval.crowd.link import Link
 from humaneval.crowd.platform import CSV, Cost, Offer, Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.csv_text import csv_text, guarded
-from humaneval.domain import Sentences
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, StudyRow
@@ -114,10 +113,10 @@ def _layout(like: Form) -> str:
     passages = tuple(
         ShownPassage(
             shown.place,
-            _five(
-                [f"${{{_sentence(shown.place, number)}}}" for number in range(1, len(shown.sentences) + 1)]
-            ),
-            f"${{{_title(shown.place)}}}" if like.study.page.show_titles else "",
+            tuple(_variable(shown.place, f"sentence_{at}") for at, _ in enumerate(shown.sentences, 1)),
+            _variable(shown.place, "title") if like.study.page.show_titles else "",
+            infill=_variable(shown.place, "infill"),
+            alternative=_variable(shown.place, "alternative"),
         )
         for shown in like.passages
     )
@@ -127,20 +126,22 @@ def _layout(like: Form) -> str:
 
 def _values(form: Form) -> dict[str, str]:
     values = {FORM: form.form_hash}
-    for shown in form.passages:
+    for shown in as_shown(form, "hit").passages:
+        said = {f"sentence_{number}": sentence for number, sentence in enumerate(shown.sentences, 1)}
         if form.study.page.show_titles:
-            values[_title(shown.place)] = _raw(shown.title)
-        for number, sentence in enumerate(shown.sentences, 1):
-            values[_sentence(shown.place, number)] = _raw(sentence)
+            said = {"title": shown.title, **said}
+        if shown.alternative:
+            said |= {"infill": shown.infill, "alternative": shown.alternative}
+        values |= {_named(shown.place, name): _raw(text) for name, text in said.items()}
     return values
 
 
-def _sentence(place: int, number: int) -> str:
-    return f"story_{place}_sentence_{number}"
+def _named(place: int, name: str) -> str:
+    return f"story_{place}_{name}"
 
 
-def _title(place: int) -> str:
-    return f"story_{place}_title"
+def _variable(place: int, name: str) -> str:
+    return f"${{{_named(place, name)}}}"
 
 
 def _raw(text: str) -> str:
@@ -152,8 +153,3 @@ def _raw(text: str) -> str:
     if guarded(html) != html:  # a guard against formulas would be shown
         html = f"&#{ord(html[0])};{html[1:]}"
     return "".join(c if ord(c) < 0x10000 else f"&#x{ord(c):X};" for c in html)
-
-
-def _five(texts: Sequence[str]) -> Sentences:
-    first, second, third, fourth, fifth = texts
-    return first, second, third, fourth, fifth

@@ -25,6 +25,8 @@ ASSIGNMENT, WORKER = "AssignmentId", "WorkerId"
 ANSWER, INPUT = "Answer.", "Input."
 STATES = {"": "submitted", "submitted": "submitted", "approved": "approved", "rejected": "rejected"}
 """Turkle's files have no status."""
+_ANSWERED = re.compile("[a-z][a-z0-9_]*-[0-9]+")
+"""The name of the radio buttons for a field of a passage."""
 _TIME = re.compile(r"\w{3} +(\w{3}) +(\d{1,2}) +(\d\d):(\d\d):(\d\d) +(\w+) +(\d{4})")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ZONES = {"UTC": 0, "GMT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6}
@@ -130,7 +132,7 @@ def _fields(line: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             continue
         name = column.removeprefix(ANSWER)
         field, dot, option = name.partition(".")
-        if dot and (field == CONSENT or field.startswith("choice-")):
+        if dot and (field == CONSENT or _ANSWERED.fullmatch(field)):
             if value.lower() == "true":
                 yield field, option
         else:

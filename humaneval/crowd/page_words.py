@@ -35,7 +35,7 @@ class PageWords:
 
     def own(self, text: str, whole: str = "") -> Markup:
         """A text of the study file, or a line of its `whole`. Our own English ones are marked as such."""
-        english = {words_in(ENGLISH)[key].strip() for key in SETTINGS}
+        english = {words_in(ENGLISH, question=self.words.question)[key].strip() for key in SETTINGS}
         ours = (whole or text).strip() in english
         return self._marked(escape(text), ENGLISH if ours else self.study_language)
 

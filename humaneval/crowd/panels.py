@@ -10,10 +10,9 @@ from urllib.parse import quote, urlsplit
 
 from sqlalchemy import Connection, bindparam, select
 
-from humaneval.crowd.answers import read_answers
-from humaneval.domain import Role
+from humaneval.crowd.controls import missed_control
 from humaneval.errors import SettingsError
-from humaneval.store.tables import AssignmentRow, PassageRow, RowPassageRow, WorkerIdentityRow
+from humaneval.store.tables import AssignmentRow, WorkerIdentityRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
 from humaneval.study.panels import (
@@ -158,21 +157,13 @@ def ending_of(
     """What became of a person whose answers are stored: by our own data, never by what a panel says."""
     if not study.link.failed_control:
         return Ended.COMPLETE
-    chosen = {choice.place: choice.choice for choice in read_answers(fields).choices}
-    controls = connection.execute(_CONTROLS, {"row": row_id}).all()
-    missed = any(chosen.get(control.place) != control.position for control in controls)
+    missed = missed_control(connection, study, row_id, fields)
     return Ended.FAILED_CONTROL if missed else Ended.COMPLETE
 
 
 _work, _people = table(AssignmentRow).c, table(WorkerIdentityRow).c
-_places, _passages = table(RowPassageRow), table(PassageRow)
 _PERSON = (
     select(_work.external_id, _work.parameters, _people.external_id.label("worker"))
     .join_from(table(AssignmentRow), table(WorkerIdentityRow), _people.worker_id == _work.worker_id)
     .where(_work.id == bindparam("id"))
-)
-_CONTROLS = (
-    select(_places.c.place, _passages.c.position)
-    .join_from(_places, _passages, _passages.c.id == _places.c.passage_id)
-    .where(_places.c.row_id == bindparam("row"), _passages.c.role == Role.CONTROL)
 )

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, case, func, or_, select, update
+from sqlalchemy import bindparam, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
+from humaneval.domain import Role
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.published import names_of
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
 from humaneval.store.tables import COLLECTED, AnswerRow, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
+from humaneval.study.asked import asked_by, truth_of, with_truth
 from humaneval.study.stored import Study
 
 MISSED_CONTROL = "missed the control"
@@ -75,7 +77,7 @@ def _would_exclude(session: Session, study: Study, endpoint: str) -> dict[int, s
 
 def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[int, str]) -> list[Reviewed]:
     """`decided` has exclusions that are not recorded, by assignment."""
-    passages = study.settings.design.row_size
+    passages = study.settings.row_size
     answered = (
         select(
             ResponseRow.assignment_id,
@@ -124,7 +126,8 @@ def _practised(session: Session, study: Study, endpoint: str) -> dict[int, str]:
         .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
     )
-    return {assignment: read_answers(fields).practised for assignment, fields in found}
+    asked = asked_by(study.settings)
+    return {assignment: read_answers(fields, asked, {}).practised for assignment, fields in found}
 
 
 class _Work(NamedTuple):
@@ -181,26 +184,17 @@ def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, An
     found = select(
         ResponseRow.assignment_id,
         func.count().label("answers"),
-        func.sum(
-            case((and_(PassageRow.role == "control", ResponseRow.choice != PassageRow.position), 1), else_=0)
-        ).label("missed"),
     )
-    counts = {
-        line.assignment_id: line
-        for line in session.execute(
-            found.join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-            .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+    counts = dict(
+        session.execute(
+            found.join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
             .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
             .group_by(ResponseRow.assignment_id)
-        )
-    }
-    rule, passages = settings.exclusions, settings.design.row_size
-    gaps = {
-        one.id
-        for one in work
-        if rule.incomplete and (one.id not in counts or counts[one.id].answers < passages)
-    }
-    missed = {one.id for one in work if one.id in counts and counts[one.id].missed}
+        ).all()
+    )
+    rule, passages = settings.exclusions, settings.row_size
+    gaps = {one.id for one in work if rule.incomplete and counts.get(one.id, 0) < passages}
+    missed = _missed(session, study, endpoint)
     unreliable = {one.worker_id for one in work if one.id in missed and rule.missed_control == "annotator"}
     repeats = _repeats(session, study, endpoint, work)
     changes = []
@@ -217,6 +211,27 @@ def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, An
         if why != one.excluded:
             changes.append({"of": one.id, "before": one.excluded, "why": why})
     return changes
+
+
+def _missed(session: Session, study: Study, endpoint: str) -> set[int]:
+    """The assignments in which a control has another answer than an obvious one."""
+    asked = asked_by(study.settings)
+    controls = session.execute(
+        with_truth(
+            select(ResponseRow.assignment_id, ResponseRow.choice, ResponseRow.answer)
+            .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+            .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+            .where(PassageRow.role == Role.CONTROL)
+        )
+    )
+    return {
+        line.assignment_id
+        for line in controls
+        if not asked.passed(
+            truth_of(line, study.settings), asked.answer(line.choice, line.answer, line.sentence_count)
+        )
+    }
 
 
 def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[_Work]) -> dict[int, str]:

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.answers import Answers, read_answers
+from humaneval.crowd.answers import CONSENT, FORM, Given, read_answers
 from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.left_alone import left_alone
 from humaneval.crowd.outbox import TOGETHER, hold_study
@@ -33,6 +33,7 @@ from humaneval.store.tables import (
     RowRow,
     WorkerIdentityRow,
 )
+from humaneval.study.asked import Asked, asked_by
 
 
 class Arrived(NamedTuple):
@@ -160,6 +161,7 @@ class _Place(NamedTuple):
     place: int
     passage_id: int
     shown_hash: str
+    sentences: int
 
 
 def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) -> _Known:
@@ -185,7 +187,7 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
         )
     )
     hits = session.scalars(select(HitRow).where(HitRow.id.in_({one.hit_id for one in batch}))).all()
-    forms = {_answers_of(one.submission).form for one in batch} - {""}
+    forms = {_fields_of(one.submission).get(FORM, "") for one in batch} - {""}
     given = {row.row_id for row in work} | {hit.row_id for hit in hits}
     found = session.execute(
         select(RowRow.id, RowRow.shown_hash, RowRow.study_id)
@@ -199,12 +201,18 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
             named[line.shown_hash].append(line.id)
     places: dict[int, list[_Place]] = defaultdict(list)
     for shown in session.execute(
-        select(RowPassageRow.row_id, RowPassageRow.place, RowPassageRow.passage_id, PassageRow.shown_hash)
+        select(
+            RowPassageRow.row_id,
+            RowPassageRow.place,
+            RowPassageRow.passage_id,
+            PassageRow.shown_hash,
+            func.json_array_length(PassageRow.sentences).label("sentences"),
+        )
         .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
         .where(RowPassageRow.row_id.in_(rows))
         .order_by(RowPassageRow.row_id, RowPassageRow.place)
     ):
-        places[shown.row_id].append(_Place(shown.place, shown.passage_id, shown.shown_hash))
+        places[shown.row_id].append(_Place._make(shown[1:]))
     holders = session.execute(
         select(AssignmentRow.row_id, AssignmentRow.id).where(
             AssignmentRow.endpoint == endpoint, AssignmentRow.row_id.in_(rows), AssignmentRow.holds_row
@@ -224,8 +232,8 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
     )
 
 
-def _answers_of(submission: Submission) -> Answers:
-    return read_answers({} if submission.unreadable else submission.fields)
+def _fields_of(submission: Submission) -> Mapping[str, str]:
+    return {} if submission.unreadable else submission.fields
 
 
 def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -> str:
@@ -238,8 +246,8 @@ def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -
         known.workers[submission.worker] = worker_id
     there = known.assignments.setdefault(submission.external_id, [])
     assignment = next((row for row in there if row.worker_id == worker_id), None)
-    answers = _answers_of(submission)
-    found = _row_of(hit, assignment, answers.form, known)
+    fields = _fields_of(submission)
+    found = _row_of(hit, assignment, fields.get(FORM, ""), known)
     _supersede(session, [row for row in there if row.worker_id != worker_id], known)
     if assignment is None:
         assignment = AssignmentRow(
@@ -259,9 +267,9 @@ def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -
     if not is_kept:
         if assignment.state == TAKEN_IN:  # the platform has it again: its answers count, not ours alone
             session.execute(delete(ResponseRow).where(ResponseRow.assignment_id == assignment.id))
-        fields = dict(submission.fields)
-        known.answers[assignment.id, "platform"] = fields
-        known.answers_new.append({"assignment_id": assignment.id, "source": "platform", "fields": fields})
+        whole = dict(submission.fields)
+        known.answers[assignment.id, "platform"] = whole
+        known.answers_new.append({"assignment_id": assignment.id, "source": "platform", "fields": whole})
     verdict = "known"
     if found.row_id is None:
         assignment.excluded = submission.unreadable or NO_FORM
@@ -269,7 +277,7 @@ def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -
     elif not is_kept or assignment.row_id is None:
         doubts = [doubt for doubt in (submission.unreadable, found.doubt) if doubt]
         _settle_row(session, assignment, found.row_id, known)
-        seen = _store_responses(assignment, found.row_id, answers, doubts, known)
+        seen = _store_responses(asked_by(at.settings), assignment, found.row_id, fields, doubts, known)
         verdict = "new" if seen or hit.row_id is not None else "rebuilt"
     if assignment.reviewed_at is None or assignment.reviewed_at < one.asked_at:
         _follow(session, at, assignment, submission)
@@ -330,37 +338,47 @@ def _supersede(session: Session, others: Collection[AssignmentRow], known: _Know
 
 
 def _store_responses(
-    assignment: AssignmentRow, row_id: int, answers: Answers, doubts: list[str], known: _Known
+    asked: Asked,
+    assignment: AssignmentRow,
+    row_id: int,
+    fields: Mapping[str, str],
+    doubts: list[str],
+    known: _Known,
 ) -> bool:
-    """Store the platform's choices with our server's timing, and how the two differ. Says whether our server
+    """Store the platform's answers with our server's timing, and how the two differ. Says whether our server
     saw any answers."""
-    server = known.answers.get((assignment.id, "server"))
-    ours = {choice.place: choice for choice in read_answers(server).choices} if server is not None else {}
-    theirs = {choice.place: choice for choice in answers.choices}
+    server, places = known.answers.get((assignment.id, "server")), known.places[row_id]
+    counts = {place.place: place.sentences for place in places}
+    ours, theirs = read_answers(server or {}, asked, counts).given, read_answers(fields, asked, counts).given
     differences = list(doubts)
-    for place in known.places[row_id]:
-        choice, copy = theirs.get(place.place), ours.get(place.place)
-        if server is not None and (choice.choice if choice else None) != (copy.choice if copy else None):
-            differences.append(
-                f"passage {place.place}: platform {choice.choice if choice else 'none'}, our server"
-                f" {copy.choice if copy else 'none'}"
-            )
-        if choice is None:
+    for place in places:
+        given, copy = theirs.get(place.place), ours.get(place.place)
+        if server is not None and (given.answer if given else {}) != (copy.answer if copy else {}):
+            differences.append(f"passage {place.place}: platform {_told(given)}, our server {_told(copy)}")
+        if given is None:
             continue
         known.responses_new.append(
             {
                 "assignment_id": assignment.id,
                 "passage_id": place.passage_id,
                 "place": place.place,
-                "choice": choice.choice,
-                "seconds": copy.seconds if copy is not None and copy.seconds is not None else choice.seconds,
+                **asked.stored(given.answer),
+                "seconds": copy.seconds if copy is not None and copy.seconds is not None else given.seconds,
                 "shown_hash": place.shown_hash,
                 "source": "both" if copy is not None else "platform",
             }
         )
     assignment.differences = "; ".join(differences)
-    assignment.consent_version = assignment.consent_version or answers.consent
+    assignment.consent_version = assignment.consent_version or fields.get(CONSENT, "")
     return server is not None
+
+
+def _told(given: Given | None) -> str:
+    """An answer in a few words."""
+    if given is None:
+        return "none"
+    numbers = given.answer.items()
+    return ", ".join(str(number) if len(numbers) == 1 else f"{name} {number}" for name, number in numbers)
 
 
 def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, submission: Submission) -> None:

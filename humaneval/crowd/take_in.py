@@ -16,6 +16,8 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import TAKEN_IN, AnswerRow, AssignmentRow, ResponseRow, RowPassageRow
 from humaneval.store.types import now
+from humaneval.study.asked import asked_by
+from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
 
 
@@ -42,7 +44,7 @@ def take_in(at: StudyAtPlatform, hits: Collection[int]) -> int:
             work = session.scalars(held.where(AssignmentRow.id.in_(batch)).order_by(AssignmentRow.id)).all()
             for assignment in work:
                 if assignment.state == "answered":
-                    _store_ours(session, assignment)
+                    _store_ours(session, at.settings, assignment)
                 assignment.state, assignment.reviewed_at, assignment.auto_approval_at = TAKEN_IN, now(), None
         taken += len(work)
     return taken
@@ -65,25 +67,26 @@ def _held(study: Study, endpoint: str, hits: Collection[int]) -> Select[Assignme
     )
 
 
-def _store_ours(session: Session, assignment: AssignmentRow) -> None:
+def _store_ours(session: Session, study: StudyFile, assignment: AssignmentRow) -> None:
     """Store our own copy of the answers as responses."""
     fields = session.scalars(
         select(AnswerRow.fields).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "server")
     ).one()
-    given = {choice.place: choice for choice in read_answers(fields).choices}
     places: Sequence[RowPassageRow] = session.scalars(
         select(RowPassageRow).where(RowPassageRow.row_id == assignment.row_id).order_by(RowPassageRow.place)
     ).all()
+    asked = asked_by(study)
+    counts = {place.place: len(place.passage.sentences) for place in places}
+    given = read_answers(fields, asked, counts).given
     for place in places:
-        choice = given.get(place.place)
-        if choice is not None:
+        if place.place in given:
             session.add(
                 ResponseRow(
                     assignment_id=assignment.id,
                     passage_id=place.passage_id,
                     place=place.place,
-                    choice=choice.choice,
-                    seconds=choice.seconds,
+                    **asked.stored(given[place.place].answer),
+                    seconds=given[place.place].seconds,
                     shown_hash=place.passage.shown_hash,
                     source="server",
                 )

@@ -8,12 +8,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, exists, func, or_, select
 
+from humaneval.crowd.answers import Answers, read_answers
 from humaneval.crowd.found_hit import HIT_COLUMNS, FoundHit, found_hit
-from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, RowPassageRow, RowRow, StudyRow
+from humaneval.store.tables import (
+    AnswerRow,
+    AssignmentRow,
+    HitRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    StudyRow,
+)
 from humaneval.store.types import table
+from humaneval.study.asked import asked_by
 
 _work, _later = table(AssignmentRow), table(AssignmentRow).alias("later")
 _answers, _rows, _places = table(AnswerRow), table(RowRow), table(RowPassageRow)
+_passages = table(PassageRow)
 
 
 class Work(NamedTuple):
@@ -29,12 +40,19 @@ class Work(NamedTuple):
     lease_until: datetime | None
     form_hash: str
     passages: int
+    sentences: int
+    """How many a passage of the form has."""
     answered: Mapping[str, str] | None
     """The answers that are already stored, as they came."""
     passed_on: bool
     """Whether the platform has since given the assignment to another worker: anything submitted would be
     theirs."""
     hit: FoundHit
+
+    def read(self, fields: Mapping[str, str]) -> Answers:
+        """What these form fields say about its passages."""
+        counts = dict.fromkeys(range(1, self.passages + 1), self.sentences)
+        return read_answers(fields, asked_by(self.hit.settings), counts)
 
 
 # Some platforms give a returned assignment to the next worker under the same id. What nobody has confirmed
@@ -47,6 +65,12 @@ PASSED_ON = exists().where(
     or_(_later.c.confirmed, ~_work.c.confirmed),
 )
 
+_of_form = (
+    select(_places.c.place)
+    .join_from(_places, _passages, _passages.c.id == _places.c.passage_id)
+    .where(_places.c.row_id == _work.c.row_id)
+    .correlate(_work)
+)
 _COLUMNS = (
     _work.c.id,
     _work.c.external_id,
@@ -57,7 +81,10 @@ _COLUMNS = (
     _work.c.confirmed,
     _work.c.lease_until,
     func.coalesce(_rows.c.shown_hash, ""),
-    select(func.count()).where(_places.c.row_id == _work.c.row_id).scalar_subquery(),
+    _of_form.with_only_columns(func.count()).scalar_subquery(),
+    _of_form.with_only_columns(
+        func.coalesce(func.max(func.json_array_length(_passages.c.sentences)), 0)
+    ).scalar_subquery(),
     _answers.c.fields,
     PASSED_ON,
 )
@@ -77,4 +104,4 @@ def find_work(connection: Connection, assignment_id: int) -> Work | None:
     row: Any = connection.execute(_WORK, {"assignment_id": assignment_id}).first()
     if row is None:
         return None
-    return Work._make((*row[:12], found_hit(connection, row[12:])))
+    return Work._make((*row[:13], found_hit(connection, row[13:])))

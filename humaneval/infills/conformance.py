@@ -195,7 +195,7 @@ def any_text(trial: Trial) -> str | None:
 def control_strings(trial: Trial) -> str | None:
     """Control strings of a model in a story are ordinary words and do not change how it works."""
     sentences = tuple(f"Anna read {word} aloud at {n} o'clock." for n, word in enumerate(CONTROL[:5], 1))
-    wrong = _all_answered(trial, replace(trial.stories[0], sentences=sentences))  # type: ignore[arg-type]  # there are five
+    wrong = _all_answered(trial, replace(trial.stories[0], sentences=sentences))
     story = replace(trial.stories[0], title=" ".join(CONTROL))
     return wrong or _all_answered(trial, story)
 
@@ -212,7 +212,7 @@ def empty_context(trial: Trial) -> str | None:
 
 def long_context(trial: Trial) -> str | None:
     """A story of 20,000 words is filled, or refused with a reason, and the next story is filled as usual."""
-    story = replace(trial.stories[0], sentences=tuple("many words " * 2000 for _ in POSITIONS))  # type: ignore[arg-type]  # there are five
+    story = replace(trial.stories[0], sentences=tuple("many words " * 2000 for _ in POSITIONS))
     long, short = Blank(story, 3), trial.blanks[0]
     infills = list(trial.generator.infill([long, short]))
     if [infill.blank for infill in infills] != [long, short]:

@@ -29,6 +29,7 @@ from humaneval.domain import (
 from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
+from humaneval.infills.rest import REST, judge_rest
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     GeneratorRow,
@@ -119,6 +120,8 @@ class OpenRun:
     story_ids: Mapping[str, int]
     blanks: Sequence[Blank]
     """Those without an infill of this generator."""
+    rest: bool = False
+    """Whether its infills are the rest of a story."""
 
 
 def run(
@@ -163,12 +166,13 @@ def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence
         for blank in blanks
         if _number(story_ids[blank.story.id], blank.position, blank.sample) not in there
     ]
-    return OpenRun(name, provenance.kind, generator_id, run_id, story_ids, unfilled)
+    rest = bool(provenance.settings.get(REST))
+    return OpenRun(name, provenance.kind, generator_id, run_id, story_ids, unfilled, rest)
 
 
 def _number(story_id: int, position: int, sample: int) -> int:
     """A blank as one number, of which millions are small."""
-    return (story_id << 3 | position) << 24 | sample
+    return (story_id << 5 | position) << 24 | sample
 
 
 class Stored(NamedTuple):
@@ -198,7 +202,8 @@ class Written:
 
 def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[Stored]:
     """Judge infills and commit them together. Returns the new ones."""
-    judged = infills if opened.kind == "human" else [judge(infill) for infill in infills]
+    judging = judge_rest if opened.rest else judge
+    judged = infills if opened.kind == "human" else [judging(infill) for infill in infills]
     lines = [
         {
             "generator_id": opened.generator_id,
@@ -232,7 +237,11 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
 
 def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful | None:
     """The doubt about a sentence that a machine wrote."""
-    return None if opened.kind == "human" else doubt_about(story, position, opened.generator, text)
+    return (
+        None
+        if opened.kind == "human" or opened.rest
+        else doubt_about(story, position, opened.generator, text)
+    )
 
 
 def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:

@@ -15,6 +15,7 @@ from itertools import islice
 
 from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
+from humaneval.infills.rest import Rest
 from humaneval.text import ENGLISH, as_read, clear_sentences, ends_a_sentence, normalise
 
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
@@ -174,8 +175,8 @@ class LengthMatched:
     def target(self, blank: Blank) -> int:
         """The target length in words."""
         own, text = blank.story.id, _as_read(blank.story.sentences)
-        others = [one for one in self.stories if one.id != own and _as_read(one.sentences) != text]
-        others = others or list(self.stories)
+        there = [one for one in self.stories if len(one.sentences) >= blank.position]
+        others = [one for one in there if one.id != own and _as_read(one.sentences) != text] or there
         key = f"{self.seed} length {blank.story.id} {blank.position} {blank.sample}"
         drawn = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(others)
         return len(others[drawn].sentences[blank.position - 1].split())
@@ -211,11 +212,14 @@ class Form:
     draws: int = 0
     """0 means that lengths are not matched."""
     seed: int = 0
+    rest: bool = False
+    """Whether they write the rest of a story, and not one sentence."""
 
     def of(self, generators: Iterable[Generator], stories: Sequence[Story]) -> list[Generator]:
         """The generators in this form. `stories` supply the human lengths."""
         found: list[Generator] = []
         for generator in generators:
             whole: Generator = Processed(generator, self.steps) if self.steps else generator
-            found.append(LengthMatched(whole, self.draws, tuple(stories), self.seed) if self.draws else whole)
+            whole = LengthMatched(whole, self.draws, tuple(stories), self.seed) if self.draws else whole
+            found.append(Rest(whole) if self.rest else whole)
         return found

@@ -24,6 +24,7 @@ from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import Dossier, dossier
 from humaneval.report.infill_release import write_release
 from humaneval.report.methods import methods_paragraph
+from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import read_responses, write_responses
 from humaneval.store.engine import reading
 from humaneval.store.published import published_lines, to_the_second
@@ -210,7 +211,11 @@ def _design(session: Session, study: StudyRow) -> dict[str, Any]:
         .options(
             selectinload(RowRow.places)
             .joinedload(RowPassageRow.passage)
-            .options(joinedload(PassageRow.generator), joinedload(PassageRow.story))
+            .options(
+                joinedload(PassageRow.generator),
+                joinedload(PassageRow.other_generator),
+                joinedload(PassageRow.story),
+            )
         )
     )
     return {
@@ -220,7 +225,12 @@ def _design(session: Session, study: StudyRow) -> dict[str, Any]:
                 "row": row.ordinal,
                 "shown_hash": row.shown_hash,
                 "passages": [
-                    [place.passage.story.key, place.passage.position, place.passage.generator.name]
+                    [
+                        place.passage.story.key,
+                        place.passage.position,
+                        place.passage.generator.name,
+                        *([place.passage.other_generator.name] if place.passage.other_generator else []),
+                    ]
                     for place in row.places
                 ],
             }
@@ -245,6 +255,13 @@ WHAT = {
 }
 
 
+def _who_marked(about: Mapping[str, Any]) -> str:
+    """What people did, of the question that has always been there; the study file says what others ask."""
+    if about["settings"].get("question", DETECT) != DETECT:
+        return ""
+    return " who marked the sentence that they took for a machine's"
+
+
 def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in json.loads(files[VERSIONS]).items())
     who = Answerers(**about["annotators"])
@@ -256,8 +273,8 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
             f"# {known.name}: a study of machine-written sentences",
             "",
             (
-                f"{about['responses']} responses of people who marked the sentence that they took for a"
-                " machine's, and all results that follow from them."
+                f"{about['responses']} responses of people{_who_marked(about)}, and all results that"
+                " follow from them."
                 if not who.only_programs
                 else f"{about['responses']} responses of programs, and all results that follow from them."
             ),

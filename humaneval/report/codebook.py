@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from humaneval.domain import Role
+from humaneval.domain import SENTENCES, Role
 
-SENTENCES = ("sentence1", "sentence2", "sentence3", "sentence4", "sentence5")
+
+def sentence_columns(most: int) -> tuple[str, ...]:
+    """The names of the columns with a story's sentences."""
+    return tuple(f"sentence{number}" for number in range(1, most + 1))
 
 
 class Counts(NamedTuple):
@@ -17,6 +20,10 @@ class Counts(NamedTuple):
     generators: int
     stories: int
     """0 without the stories' own sentences."""
+    sentences: int = SENTENCES
+    """The most that a story has."""
+    pairs: bool = False
+    """Whether some passages have a second sentence."""
 
 
 class _Meaning(NamedTuple):
@@ -28,11 +35,12 @@ class _Meaning(NamedTuple):
 
 def codebook(counts: Counts, study: str, *, stories: bool) -> str:
     """The codebook in Markdown; `study` is empty if the folder holds the infills of every study."""
+    columns = ", ".join(sentence_columns(counts.sentences))
     parts = [
         *_introduction(counts, study),
-        *_infills(),
-        *_passages(stories),
-        *(_with_stories() if stories else _without_stories()),
+        *_infills(counts.sentences),
+        *_passages(columns if stories else "", counts),
+        *(_with_stories(columns) if stories else _without_stories()),
         *_runs(),
         *_use(),
     ]
@@ -40,12 +48,13 @@ def codebook(counts: Counts, study: str, *, stories: bool) -> str:
 
 
 def _introduction(counts: Counts, study: str) -> list[str]:
+    kind = "five-sentence stories" if counts.sentences == SENTENCES else "stories"
     whose = f"of the study {study}" if study else "of every study"
     return [
         "# Codebook",
         "",
         (
-            f"Sentences written for five-sentence stories with one sentence removed, {whose}:"
+            f"Sentences written for {kind} with one sentence removed, {whose}:"
             f" {counts.infills} infills, {counts.passages} passages, {counts.generators} generators. This"
             " folder holds no annotators and no answers."
         ),
@@ -57,12 +66,12 @@ def _introduction(counts: Counts, study: str) -> list[str]:
     ]
 
 
-def _infills() -> list[str]:
+def _infills(most: int) -> list[str]:
     return _table(
         "infills.csv",
         "One line per infill: a sentence that a generator wrote, or failed to write.",
         _Meaning("story", "the story's id"),
-        _Meaning("position", "1–5: which sentence was removed"),
+        _Meaning("position", f"1–{most}: which sentence was removed"),
         _Meaning("sample", "from 1: which draw for that blank"),
         _Meaning("generator", "the generator's name; `runs.json` describes it"),
         _Meaning("text", "the sentence; empty if there is no usable one"),
@@ -80,7 +89,9 @@ def _infills() -> list[str]:
     )
 
 
-def _passages(stories: bool) -> list[str]:
+def _passages(columns: str, counts: Counts) -> list[str]:
+    shown = "the five sentences" if counts.sentences == SENTENCES else "the sentences"
+    shown += ", with the second sentence for the position last," if counts.pairs else ""
     roles = ", ".join(f"`{role}`" for role in Role)
     own = "; a `human` passage has no such line, because its sentence is the story's own"
     return _table(
@@ -92,19 +103,30 @@ def _passages(stories: bool) -> list[str]:
             "as above: a passage is the story with that sentence replaced by the infill",
         ),
         _Meaning("role", f"role of the generator in the study: {roles}"),
-        _Meaning("infill", f"the line of `infills.csv`{'' if stories else own}"),
-        _Meaning("shown_hash", "SHA-256 of the five sentences as shown: NFC, UTF-8, joined by line feeds"),
-        *([_Meaning(", ".join(SENTENCES), "the sentences as shown")] if stories else []),
+        _Meaning("infill", f"the line of `infills.csv`{'' if columns else own}"),
+        _Meaning("shown_hash", f"SHA-256 of {shown} as shown: NFC, UTF-8, joined by line feeds"),
+        *(
+            [
+                _Meaning(
+                    "other, other_infill",
+                    "generator and line of the second sentence, if there is one",
+                )
+            ]
+            if counts.pairs
+            else []
+        ),
+        *([_Meaning(columns, "the sentences as shown")] if columns else []),
+        *([_Meaning("alternative", "the second sentence as shown")] if columns and counts.pairs else []),
     )
 
 
-def _with_stories() -> list[str]:
+def _with_stories(columns: str) -> list[str]:
     return [
         *_table(
             "stories.csv",
             "One line per story. `humaneval stories import` reads this file.",
             _Meaning("storyid, storytitle", "its id and title"),
-            _Meaning(", ".join(SENTENCES), "the sentences that people wrote"),
+            _Meaning(columns, "the sentences that people wrote"),
         ),
         "The stories may have a licence of their own. Check that it allows you to publish them.",
         "",

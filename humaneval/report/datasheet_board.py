@@ -97,7 +97,7 @@ def _procedure(settings: StudyFile, rows: int) -> Iterator[str]:
     design, hit = settings.design, settings.hit
     yield (
         f"“{hit.title}”: {hit.description} Each form shows"
-        f" {counted(design.row_size, 'story', plural='stories')}"
+        f" {counted(settings.row_size, 'story', plural='stories')}"
         f" and takes about {hit.expected_minutes:g} minutes. The study has {counted(rows, 'form')}; one"
         " person may"
         f" fill in {counted(design.rows_per_annotator, 'form')}."

@@ -39,7 +39,6 @@ from humaneval.store.engine import reading
 from humaneval.store.published import published_lines
 from humaneval.store.queries import deleted_forms, response_lines
 from humaneval.store.tables import (
-    SENTENCE_COLUMNS,
     AssignmentRow,
     GeneratorRow,
     HitRow,
@@ -150,11 +149,13 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         stories=stories,
         positions=design.positions,
         rows=len(study.rows),
-        passages_per_row=design.row_size,
+        passages_per_row=settings.row_size,
         annotators=-(-len(study.rows) // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
         order=(
-            "Williams square" if design.row_size == len(design.generators) else "balanced incomplete blocks"
+            "Williams square"
+            if settings.row_size == len(settings.conditions)
+            else "balanced incomplete blocks"
         ),
         top_up=design.top_up,
         preset=preset,
@@ -180,17 +181,17 @@ def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[E
         story = session.get_one(StoryRow, rng.choice(whole))
         by_generator = found[position][story.id]
         infills = {name: by_generator[name].sentences[position - 1] for name in settings.design.generators}
-        examples.append(ExampleFacts(story.title, story.sentences, position, infills))
+        examples.append(ExampleFacts(story.title, tuple(story.sentences), position, infills))
     return tuple(examples)
 
 
 def _titles(session: Session, study: StudyRow) -> dict[str, str]:
     rows = session.execute(
-        select(StoryRow.key, StoryRow.title, StoryRow.sentence1).where(
+        select(StoryRow.key, StoryRow.title, StoryRow.sentences).where(
             StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id))
         )
     )
-    return {key: title.strip() or _first_words(first) for key, title, first in rows}
+    return {key: title.strip() or _first_words(sentences[0]) for key, title, sentences in rows}
 
 
 def _first_words(sentence: str) -> str:
@@ -290,7 +291,7 @@ def _hourly(
 
 def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) -> RepeatFacts:
     stories = session.execute(
-        select(StoryRow.key, *SENTENCE_COLUMNS)
+        select(StoryRow.key, StoryRow.sentences)
         .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
         .order_by(StoryRow.key)
     )
@@ -307,7 +308,7 @@ def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) 
     return RepeatFacts(
         study_file=study.settings_text,
         study_hash=study.settings_hash,
-        stories_hash=_hash(stories),
+        stories_hash=_hash((key, *sentences) for key, sentences in stories),
         passages_hash=_hash(passages),
         responses_hash=_hash(
             (line["worker"], line["story"], line["generator"], line["position"], line["choice"])

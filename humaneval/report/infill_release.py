@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Select, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Engine, Select, func, select
+from sqlalchemy.orm import Session, aliased
 
 from humaneval.csv_text import csv_bytes, csv_text
+from humaneval.domain import SENTENCES
 from humaneval.errors import DesignError, InputError
-from humaneval.report.codebook import SENTENCES, Counts, codebook
+from humaneval.report.codebook import Counts, codebook, sentence_columns
 from humaneval.store.engine import batches, reading
 from humaneval.store.published import to_the_second
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
@@ -26,7 +27,10 @@ from humaneval.study.stored import Study
 
 INFILLS = ("story", "position", "sample", "generator", "text", "status", "detail", "infill", "run", "extra")
 PASSAGES = ("study", "story", "position", "generator", "role", "infill", "shown_hash")
-STORIES = ("storyid", "storytitle", *SENTENCES)
+PAIRS = ("other", "other_infill")
+"""Further columns of passages with a second sentence, and that sentence with the stories."""
+ALTERNATIVE = "alternative"
+STORIES = ("storyid", "storytitle")
 
 TOGETHER = 5_000
 """So many lines are held at once."""
@@ -58,20 +62,35 @@ def write_release(
 
         def passages() -> Iterator[Sequence[Any]]:
             for line in session.execute(_passages(of), execution_options=A_PART):
-                names.add(line.generator)
-                yield (*line[:-1], *(line.sentences if stories else ()))
+                names.update(name for name in (line.generator, line.other) if name)
+                told = (*padded(line.sentences), *([line.alternative] if pairs else []))
+                whole = (*line[: len(PASSAGES)], *([line.other, line.other_infill] if pairs else []))
+                yield (*whole, *(told if stories else ()))
 
-        heading = (*PASSAGES, *(SENTENCES if stories else ()))
+        def told() -> Iterator[Sequence[Any]]:
+            for story in session.scalars(_stories(of), execution_options=A_PART):
+                yield (story.key, story.title, *padded(story.sentences))
+
+        def padded(sentences: Sequence[str]) -> Sequence[str]:
+            return (*sentences, *([""] * (most - len(sentences))))
+
+        most = session.scalar(_longest(of)) or SENTENCES
+        columns, pairs = sentence_columns(most), session.scalar(_has_pairs(of)) is not None
+        heading = (*PASSAGES, *(PAIRS if pairs else ()))
+        if stories:
+            heading = (*heading, *columns, *([ALTERNATIVE] if pairs else []))
         counts = Counts(
             _write_table(part / "infills.csv", INFILLS, infills(), excel),
             _write_table(part / "passages.csv", heading, passages(), excel),
             len(generators),
-            _write_table(part / "stories.csv", STORIES, _told(session, of), excel) if stories else 0,
+            _write_table(part / "stories.csv", (*STORIES, *columns), told(), excel) if stories else 0,
+            most,
+            pairs,
         )
         if not (counts.infills or counts.passages):
             raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
-        told = json.dumps(_run_facts(session, runs, names), ensure_ascii=False, indent=2) + "\n"
-        (part / "runs.json").write_bytes(told.encode())
+        facts = json.dumps(_run_facts(session, runs, names), ensure_ascii=False, indent=2) + "\n"
+        (part / "runs.json").write_bytes(facts.encode())
         about = codebook(counts, study.name if study else "", stories=stories)
         (part / "codebook.md").write_bytes(about.encode())
     return counts
@@ -109,11 +128,6 @@ def _write_table(path: Path, names: Sequence[str], lines: Iterable[Sequence[Any]
             file.write(csv_text(names, some).partition("\n")[2].encode())
             written += len(some)
     return written
-
-
-def _told(session: Session, study: int | None) -> Iterator[Sequence[Any]]:
-    for story in session.scalars(_stories(study), execution_options=A_PART):
-        yield (story.key, story.title, *(getattr(story, name) for name in SENTENCES))
 
 
 def _run_facts(session: Session, runs: Collection[int], names: Collection[str]) -> list[dict[str, Any]]:
@@ -168,7 +182,14 @@ def _in_study(column: Any, study: int) -> Select[*tuple[Any, ...]]:
     return select(column).where(PassageRow.study_id == study)
 
 
+def _has_pairs(study: int | None) -> Select[*tuple[Any, ...]]:
+    """The id of a passage with a second sentence."""
+    query = select(PassageRow.id).where(PassageRow.other_generator_id.is_not(None)).limit(1)
+    return query if study is None else query.where(PassageRow.study_id == study)
+
+
 def _passages(study: int | None) -> Select[*tuple[Any, ...]]:
+    other = aliased(GeneratorRow)
     query = (
         select(
             StudyRow.name.label("study"),
@@ -179,11 +200,15 @@ def _passages(study: int | None) -> Select[*tuple[Any, ...]]:
             PassageRow.infill_id.label("infill"),
             PassageRow.shown_hash,
             PassageRow.sentences,
+            other.name.label("other"),
+            PassageRow.other_infill_id.label("other_infill"),
+            PassageRow.alternative,
         )
         .join(StudyRow, StudyRow.id == PassageRow.study_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .order_by(PassageRow.study_id, StoryRow.id, PassageRow.position, GeneratorRow.id)
+        .outerjoin(other, other.id == PassageRow.other_generator_id)
+        .order_by(PassageRow.study_id, StoryRow.id, PassageRow.position, GeneratorRow.id, other.id)
     )
     return query if study is None else query.where(PassageRow.study_id == study)
 
@@ -198,6 +223,15 @@ def _runs() -> Select[*tuple[Any, ...]]:
 
 def _stories(study: int | None) -> Select[*tuple[Any, ...]]:
     """The stories of the infills or passages."""
+    return select(StoryRow).where(_told_of(study)).order_by(StoryRow.id)
+
+
+def _longest(study: int | None) -> Select[*tuple[Any, ...]]:
+    """How many sentences the longest of them has."""
+    return select(func.max(func.json_array_length(StoryRow.sentences))).where(_told_of(study))
+
+
+def _told_of(study: int | None) -> ColumnElement[bool]:
     about = InfillRow.story_id if study is None else PassageRow.story_id
     ids = select(about) if study is None else _in_study(about, study)
-    return select(StoryRow).where(StoryRow.id.in_(ids)).order_by(StoryRow.id)
+    return StoryRow.id.in_(ids)

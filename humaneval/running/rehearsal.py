@@ -23,7 +23,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.market import MarketServer, Mode, open_account, open_market
 from humaneval.settings import Settings
-from humaneval.simulated import Crowd, Skills, work_through
+from humaneval.simulated import Skills, crowd_for, work_through
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import (
@@ -80,7 +80,7 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
                 yield "Publishing", counted(made.made, "HIT")
                 mark_simulated(study)
                 countries = study.settings.participants.countries
-                crowd = Crowd(1, Skills(), country=countries[0] if countries else "")
+                crowd = crowd_for(study, 1, Skills(), country=countries[0] if countries else "")
                 preview, key = preview_urls(study, at.platform.endpoint)[0], study_key(study)
                 if not work_through(crowd, preview, key).submitted:
                     raise PlatformError(
@@ -89,7 +89,7 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
                     )
                 yield "Taking part", "a simulated worker took a HIT, saw the form, answered and submitted"
                 found = collect_work(at)
-                if (found.submissions, found.responses) != (1, study.settings.design.row_size):
+                if (found.submissions, found.responses) != (1, study.settings.row_size):
                     submissions = counted(found.submissions, "submission")
                     raise PlatformError(f"collect found {submissions}", "Report this.")
                 if found.differences or found.strays:

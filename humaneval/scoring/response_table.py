@@ -2,7 +2,7 @@
 
 One line per response. Columns in this order, the first five required: worker, story, generator, position,
 choice, role, study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at,
-test; then any others."""
+test, question, sentences, other; then any others, such as the fields of the question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from humaneval.csv_text import csv_bytes, csv_text, unguarded
-from humaneval.domain import SENTENCES
+from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
 from humaneval.scoring.judgments import NO, REQUIRED, YES
@@ -35,6 +35,9 @@ OPTIONAL = (
     "shown_at",
     "submitted_at",
     "test",
+    "question",
+    "sentences",
+    "other",
 )
 COLUMNS = REQUIRED + OPTIONAL
 
@@ -46,14 +49,17 @@ class _Record(NamedTuple):
     values: dict[str, Any]
 
 
-def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataFrame:
+def read_responses(
+    path: str | Path, *, encoding: str | None = None, question: str | None = None
+) -> pd.DataFrame:
     """Read a table of responses; the file is only read.
 
     CSV with commas, semicolons or tabs, or JSON lines; UTF-8, UTF-16, Windows-1252 or the `encoding` named;
     lines ended in any way. Columns come in any order and in any case; columns
-    that are not known are kept as text. `position` and `choice` become integers 1–5, `order` an integer,
-    `seconds` a number >= 0, `test` a bool; the rest stays text, stripped of spaces around it; an empty cell
-    is a missing value (for `test`, false).
+    that are not known are kept as text. `position` and `choice` become integers 1–5 (1–21 if `question` is
+    given or the table has columns `question` or `sentences`), `order` an integer, `seconds` a number >= 0,
+    `test` a bool; the rest stays text, stripped of spaces around it; an empty cell is a missing value (for
+    `test`, false).
 
     Raises InputError, naming the file, the line and the column, if the file cannot be used.
     """
@@ -69,7 +75,9 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
         raise InputError(f"{path}: there are no responses")
     names = list(dict.fromkeys(name for record in records for name in record.values))
     _check_columns(names, path)
-    values = {name: [_value(record, name, path) for record in records] for name in _in_order(names)}
+    # The question says later what is too large: here it is known for one only.
+    most = MOST_SENTENCES + 1 if question or {"question", "sentences"} & set(names) else SENTENCES
+    values = {name: [_value(record, name, path, most) for record in records] for name in _in_order(names)}
     frame = pd.DataFrame(
         {name: pd.Series(column, dtype=_dtype(name, column)) for name, column in values.items()}
     )
@@ -186,7 +194,7 @@ def _json_records(text: str, path: Path) -> Iterator[_Record]:
         yield _Record(number, dict(zip(names, values.values(), strict=True)))
 
 
-def _value(record: _Record, name: str, path: Path) -> Any:
+def _value(record: _Record, name: str, path: Path, most: int) -> Any:
     value = record.values.get(name)
     text = "" if value is None else str(value).strip()
 
@@ -196,8 +204,8 @@ def _value(record: _Record, name: str, path: Path) -> Any:
 
     if name in ("position", "choice"):
         number = _number(text)
-        if number is None or number not in range(1, SENTENCES + 1):
-            raise refuse(f"is not a whole number from 1 to {SENTENCES}" if text else "is empty")
+        if number is None or number not in range(1, most + 1):
+            raise refuse(f"is not a whole number from 1 to {most}" if text else "is empty")
         return int(number)
     if name in ("worker", "story", "generator"):
         if not text:
@@ -209,7 +217,7 @@ def _value(record: _Record, name: str, path: Path) -> Any:
         return text.lower() in YES
     if not text:
         return None
-    if name in ("order", "seconds", "words"):
+    if name in ("order", "seconds", "words", "sentences"):
         number = _number(text)
         if number is None or not 0 <= number < float("inf"):
             raise refuse("is not a number of 0 or more")
@@ -233,6 +241,7 @@ def _dtype(name: str, column: list[Any]) -> Any:
         "order": "Int64",
         "seconds": "float64",
         "words": "Int64",
+        "sentences": "Int64",
         "test": "bool",
     }
     if name in known:

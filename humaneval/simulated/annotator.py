@@ -1,4 +1,4 @@
-"""Simulated annotators: they know the machine's sentence with some probability, else they guess."""
+"""Simulated annotators: how plainly they see a machine is their skill; how they answer, the question says."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from humaneval.domain import CEILING, POSITIONS
+from humaneval.domain import CEILING, SENTENCES, Role
 from humaneval.errors import PlatformError
+from humaneval.scoring.questions.question import DETECT, Truth, load_question
 from humaneval.simulated.browser import FoundForm
-from humaneval.text import command, shown_hash
+from humaneval.store.engine import reading
+from humaneval.study.asked import Asked, asked_by
+from humaneval.study.stored import Study, length_of_study
+from humaneval.text import command
 
 Key = Mapping[str, Sequence[Mapping[str, object]]]
 """What `study show --key` prints: form hash → position and generator of each passage, in order."""
@@ -54,6 +58,28 @@ class Crowd:
     seed: int = 0
     country: str = ""
     """The country that all of them give if a marketplace asks; empty: they give none."""
+    asked: Asked = field(default_factory=lambda: Asked(load_question(DETECT), {}))
+    """What they are asked about each passage."""
+    sentences: int = SENTENCES
+    """How many a passage has."""
+    control: str = "control"
+    """Which generator is the study's control."""
+
+    def true_scores(self, generator: str, generators: Sequence[str]) -> list[str]:
+        """The scores that attentive annotators tend to, in words: one for each scale of the question.
+
+        The control is not scored, so it counts in no other generator's.
+        """
+        question, settings = self.asked
+        others = [name for name in generators if name not in (generator, self.control)]
+        skills = {name: self.skills.of(name) for name in (generator, *others)}
+        found = []
+        for scale in question.scales(settings, self.sentences):
+            score = question.true_score(generator, skills, settings, self.sentences, scale.name)
+            if score is not None:
+                is_share = (scale.low, scale.high) == (0, 1)
+                found.append(f"score {score:.0%}" if is_share else f"{scale.title} {score:.2f}")
+        return found
 
     def name(self, number: int) -> str:
         """The name with which annotator `number` signs in."""
@@ -61,11 +87,9 @@ class Crowd:
 
     def fill_in(self, form: FoundForm, key: Key) -> dict[str, str]:
         """What to enter into `form`: only fields that it has."""
-        passages = sorted((name for name in form.choices if name.startswith("choice-")), key=_place)
-        sentences = [[choice.label for choice in form.choices[name]] for name in passages]
-        form_hash = shown_hash(sentences)
-        truth = key.get(form_hash)
-        if truth is None:
+        form_hash = form.values.get("form", "")
+        passages = key.get(form_hash)
+        if passages is None:
             raise PlatformError(
                 "the form on the page is not in the key",
                 f"Give the key of this study: `{command('study', 'show', 'STUDY', '--key')}`.",
@@ -73,16 +97,37 @@ class Crowd:
         rng = Random(f"{self.seed} {form_hash}")
         careless = rng.random() < self.careless
         entered = dict(form.boxes)
-        for name, passage in zip(passages, truth, strict=True):
-            skill = 0.0 if careless else self.skills.of(str(passage["generator"]))
-            position = int(str(passage["position"])) if rng.random() < skill else rng.choice(POSITIONS)
-            entered[name] = form.choices[name][position - 1].value
-            timer = name.replace("choice", "seconds")
+        question, settings = self.asked
+        for place, passage in enumerate(passages, 1):
+            truth = self._truth(passage)
+            skills = [self.skills.of(name) for name in truth.generators]
+            answer = question.simulate(rng, truth, skills, careless, settings)
+            entered |= {f"{name}-{place}": str(value) for name, value in answer.items()}
+            timer = f"seconds-{place}"
             if timer in form.values:
                 median = CARELESS_SECONDS if careless else READING_SECONDS
                 entered[timer] = f"{median * math.exp(rng.gauss(0, 0.5)):.2f}"
         return entered
 
+    def _truth(self, passage: Mapping[str, object]) -> Truth:
+        names = [str(passage[each]) for each in ("generator", "other") if passage.get(each)]
+        role = Role.CONTROL if self.control in names else Role.SYSTEM
+        return Truth(tuple(names), role, int(str(passage["position"])), self.sentences, self.control)
 
-def _place(name: str) -> int:
-    return int(name.rpartition("-")[2])
+
+def crowd_for(
+    study: Study, size: int, skills: Skills, *, careless: float = 0.0, seed: int = 0, country: str = ""
+) -> Crowd:
+    """A crowd that knows what `study` asks."""
+    with reading(study.engine) as session:
+        sentences = length_of_study(session, study.id)
+    return Crowd(
+        size,
+        skills,
+        careless,
+        seed,
+        country,
+        asked=asked_by(study.settings),
+        sentences=sentences,
+        control=study.settings.design.control,
+    )

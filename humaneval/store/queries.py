@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
+from humaneval.domain import SENTENCES
 from humaneval.store.tables import (
     COLLECTED,
     TAKEN_IN,
@@ -50,6 +51,7 @@ def rows_in(session: Session, study_id: int) -> int:
     return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study_id)) or 0
 
 
+_OTHER = aliased(GeneratorRow)
 _RESPONSE = {
     "worker": WorkerRow.pseudonym,
     "story": StoryRow.key,
@@ -72,8 +74,11 @@ _RESPONSE = {
     "test": StudyRow.is_test,
     "simulated": AssignmentRow.by_program,
     "platform_lost": AssignmentRow.state == TAKEN_IN,
+    "sentences": func.json_array_length(StoryRow.sentences),
+    "other": _OTHER.name,
+    "answer": ResponseRow.answer,
 }
-"""The columns of a response table, and what each is made from."""
+"""The columns of a response table, and what each is made from. The last three only if they tell anything."""
 
 
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
@@ -106,6 +111,7 @@ def response_columns(session: Session, study: StudyRow, *, everything: bool = Fa
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .outerjoin(_OTHER, _OTHER.id == PassageRow.other_generator_id)
         .where(AssignmentRow.study_id == study.id, *counts)
         .order_by(
             func.coalesce(AssignmentRow.submitted_at, AssignmentRow.answered_at),
@@ -119,6 +125,21 @@ def response_columns(session: Session, study: StudyRow, *, everything: bool = Fa
         written = _as_written(dict(zip(_RESPONSE, line, strict=True)))
         for name, value in written.items():
             columns[name].append(kept.setdefault(value, value) if isinstance(value, str) else value)
+    return _by_question(columns, study.settings.get("question"))
+
+
+def _by_question(columns: dict[str, list[Any]], question: str | None) -> dict[str, list[Any]]:
+    """The columns as the study's question has them: none beyond those of five-sentence stories with a marked
+    sentence, unless they tell anything."""
+    answers = columns.pop("answer")
+    if set(columns["sentences"]) <= {SENTENCES}:
+        del columns["sentences"]
+    if not any(columns["other"]):
+        del columns["other"]
+    if question not in (None, "detect"):
+        columns["question"] = [question] * len(answers)
+    for name in dict.fromkeys(name for answer in answers for name in answer or ()):
+        columns[name] = [(answer or {}).get(name) for answer in answers]
     return columns
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Engine, and_, func, select, true
 from sqlalchemy.orm import Session
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from humaneval.domain import Story
 from humaneval.errors import InputError
 from humaneval.store.engine import ASKED_FOR, batches, in_turns, reading, writing_alone
-from humaneval.store.tables import METADATA, SENTENCE_COLUMNS, StoryRow
+from humaneval.store.tables import METADATA, StoryRow
 from humaneval.text import command
 
 AUTO = "auto"
@@ -89,11 +89,11 @@ class _Compared(NamedTuple):
 
 def _compared(session: Session, stories: Sequence[Story]) -> _Compared:
     lines = session.execute(
-        select(StoryRow.key, StoryRow.split, *SENTENCE_COLUMNS).where(
+        select(StoryRow.key, StoryRow.split, StoryRow.sentences).where(
             StoryRow.key.in_([story.id for story in stories])
         )
     )
-    there = {key: (split, tuple(sentences)) for key, split, *sentences in lines}
+    there = {key: (split, tuple(sentences)) for key, split, sentences in lines}
     known = [story for story in stories if story.id in there]
     for story in known:
         if there[story.id][1] != story.sentences:
@@ -105,12 +105,11 @@ def _compared(session: Session, stories: Sequence[Story]) -> _Compared:
     return _Compared([story for story in stories if story.id not in there], len(known), other_split)
 
 
-def _columns(story: Story) -> dict[str, str]:
-    sentences = dict(zip((column.key for column in SENTENCE_COLUMNS), story.sentences, strict=True))
+def _columns(story: Story) -> dict[str, Any]:
     return {
         "key": story.id,
         "title": story.title,
         "source": story.source,
         "split": story.split,
-        **sentences,
+        "sentences": list(story.sentences),
     }

@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, UniqueConstra
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
+from humaneval.domain import MOST_SENTENCES, InfillStatus, Role
 from humaneval.store.differences import DifferenceRow as DifferenceRow
 from humaneval.store.events import EventRow as EventRow
 from humaneval.store.meta import MetaRow as MetaRow
@@ -30,26 +30,8 @@ class StoryRow(Base):
     title: Mapped[str]
     source: Mapped[str]
     split: Mapped[str] = mapped_column(index=True)
-    sentence1: Mapped[str]
-    sentence2: Mapped[str]
-    sentence3: Mapped[str]
-    sentence4: Mapped[str]
-    sentence5: Mapped[str]
+    sentences: Mapped[list[str]]
     created_at: Mapped[datetime] = mapped_column(default=now)
-
-    @property
-    def sentences(self) -> Sentences:
-        return self.sentence1, self.sentence2, self.sentence3, self.sentence4, self.sentence5
-
-
-SENTENCE_COLUMNS = (
-    StoryRow.sentence1,
-    StoryRow.sentence2,
-    StoryRow.sentence3,
-    StoryRow.sentence4,
-    StoryRow.sentence5,
-)
-"""For queries that read a story's sentences and nothing else of it."""
 
 
 class GeneratorRow(Base):
@@ -85,7 +67,7 @@ class InfillRow(Base):
     __table_args__ = (
         UniqueConstraint("generator_id", "story_id", "position", "sample"),
         one_of("status", InfillStatus),
-        between("position", POSITIONS[0], POSITIONS[-1]),
+        between("position", 1, MOST_SENTENCES),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -137,14 +119,25 @@ class StudyAdditionRow(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+_KEY = ("study_id", "story_id", "position", "generator_id")
+
+
 class PassageRow(Base):
     """A passage as shown. Its text is stored here, so that it never changes with the story."""
 
     __tablename__ = "passages"
     __table_args__ = (
-        UniqueConstraint("study_id", "story_id", "position", "generator_id"),
+        # Apart, because two passages without another generator would never count as the same.
+        index_where("uq_passages_alone", *_KEY, where="other_generator_id IS NULL", unique=True),
+        index_where(
+            "uq_passages_pair",
+            *_KEY,
+            "other_generator_id",
+            where="other_generator_id IS NOT NULL",
+            unique=True,
+        ),
         one_of("role", Role),
-        between("position", POSITIONS[0], POSITIONS[-1]),
+        between("position", 1, MOST_SENTENCES + 1),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -153,11 +146,18 @@ class PassageRow(Base):
     generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
     infill_id: Mapped[int | None] = mapped_column(ForeignKey("infills.id"), index=True)
     position: Mapped[int]
+    """The held-out sentence, or where the machine begins: one more than there are if a person wrote all."""
     role: Mapped[str]
     sentences: Mapped[list[str]]
+    other_generator_id: Mapped[int | None] = mapped_column(ForeignKey("generators.id"))
+    """Of a second sentence that is shown beside the first; None if there is one."""
+    other_infill_id: Mapped[int | None] = mapped_column(ForeignKey("infills.id"), index=True)
+    alternative: Mapped[str | None]
+    """The second sentence."""
     shown_hash: Mapped[str]
     story: Mapped[StoryRow] = relationship()
-    generator: Mapped[GeneratorRow] = relationship()
+    generator: Mapped[GeneratorRow] = relationship(foreign_keys=[generator_id])
+    other_generator: Mapped[GeneratorRow | None] = relationship(foreign_keys=[other_generator_id])
 
 
 class RowRow(Base):
@@ -349,7 +349,7 @@ class ResponseRow(Base):
     __tablename__ = "responses"
     __table_args__ = (
         UniqueConstraint("assignment_id", "place"),
-        between("choice", POSITIONS[0], POSITIONS[-1]),
+        between("choice", 1, MOST_SENTENCES + 1),
         one_of("source", ("server", "platform", "both")),
     )
 
@@ -358,6 +358,9 @@ class ResponseRow(Base):
     passage_id: Mapped[int] = mapped_column(ForeignKey("passages.id"), index=True)
     place: Mapped[int]
     choice: Mapped[int]
+    """The answer to the first field of the study's question."""
+    answer: Mapped[dict[str, Any] | None]
+    """The answers to all fields, if there are several."""
     seconds: Mapped[float | None]
     shown_hash: Mapped[str]
     source: Mapped[str]

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from humaneval.csv_file import blank_lines
 from humaneval.csv_text import unguarded
+from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
-from humaneval.stories.fields import record_of
-from humaneval.stories.headings import Columns, known_names, of_responses, resolve
+from humaneval.stories.fields import one_too_many, record_of
+from humaneval.stories.headings import Columns, known_names, numbered_sentences, of_responses, resolve
 from humaneval.stories.result import Record, Records
 from humaneval.text import alike, command, listed, not_among
 
@@ -52,17 +53,26 @@ def delimiter_of(text: str, mapping: Mapping[str, str] | None = None) -> str:
     return ""
 
 
-def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] | None = None) -> Records:
-    """The records of a table with a header line. Missing and unused columns are found first."""
+def read_table(
+    text: str,
+    name: str,
+    delimiter: str,
+    mapping: Mapping[str, str] | None = None,
+    wanted: int = SENTENCES,
+) -> Records:
+    """The records of a table with a header line, of `wanted` sentences each. Missing and unused columns are
+    found first."""
     csv.field_size_limit(_FIELD_LIMIT)
     lines = Lines(text)
     lines.at = _after_sep_line(text)[0]
     header = [cell.strip() for cell in next(_reader(lines, delimiter))]
     while not header[-1]:  # spreadsheets pad lines with empty cells
         header.pop()
-    columns = resolve(header, mapping)
+    columns = resolve(header, mapping, wanted)
     check_columns(columns, header, name)
-    kind = {"cloze": "Story Cloze CSV", "five": "ROCStories CSV"}.get(columns.shape, "CSV")
+    kind = {"cloze": "Story Cloze CSV", "five": "ROCStories CSV" if wanted == SENTENCES else "CSV"}.get(
+        columns.shape, "CSV"
+    )
     notes = [f"columns not used: {listed(columns.ignored, 8)}"] if columns.ignored else []
     rows = list(_rows(lines, delimiter, len(header)))
     blank = [line for line, row, trouble in rows if not trouble and not any(row)]
@@ -80,11 +90,11 @@ def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] 
             records.append(Record(line, trouble=trouble))
             continue
         fields = {field: unguarded(row[at]) for field, at in cells.items()}
-        record = record_of(line, fields, columns.shape, from_zero=from_zero)
+        record = record_of(line, fields, columns.shape, from_zero=from_zero, wanted=wanted)
         if surplus and any(row[at].strip() for at in surplus):
-            record.trouble = record.trouble or "a sixth sentence"
+            record.trouble = record.trouble or one_too_many(wanted)
         records.append(record)
-    return Records(kind, records, delimiter, tuple(notes))
+    return Records(kind, records, delimiter, tuple(notes), numbered_sentences(header))
 
 
 def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.delimited import check_columns
-from humaneval.stories.fields import kind_of, record_of
+from humaneval.stories.fields import kind_of, one_too_many, record_of
 from humaneval.stories.headings import Columns, known_names, resolve
 from humaneval.stories.result import Record, Records
 from humaneval.text import clear_sentences, language_of, listed, split_into
@@ -45,9 +45,12 @@ def looks_like_json(text: str) -> bool:
     )
 
 
-def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) -> Records:
-    """The records of JSONL or of a JSON array. Each object is read by its own fields."""
-    values = [_as_object(found) for found in _opened(list(_values(text, name)), text, mapping)]
+def read_json(
+    text: str, name: str, mapping: Mapping[str, str] | None = None, wanted: int = SENTENCES
+) -> Records:
+    """The records of JSONL or of a JSON array, of `wanted` sentences each. Each object is read by its own
+    fields."""
+    values = [_as_object(found) for found in _opened(list(_values(text, name)), text, mapping, wanted)]
     kinds: dict[tuple[str, ...], Columns] = {}
     records: list[Record] = []
     unused: dict[str, None] = {}
@@ -64,7 +67,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
         names = tuple(found.value)
         columns = kinds.get(names)
         if columns is None:
-            columns = kinds[names] = _columns(found.value, mapping)
+            columns = kinds[names] = _columns(found.value, mapping, wanted)
             unused.update(dict.fromkeys(columns.ignored))
         first = first or columns
         if isinstance(found.value, _Repeated):
@@ -73,7 +76,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
             record.trouble = f"missing: {listed(columns.unknown or columns.missing, 8)}"
         else:
             usable = True
-            records[-1] = _record(found, columns)
+            records[-1] = _record(found, columns, wanted)
     if first is not None and (not usable or first.shape == "text"):
         check_columns(first, next(iter(kinds)), name)
     if first is None:
@@ -93,9 +96,9 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
     return Records("JSONL", records, notes=tuple(notes))
 
 
-def _opened(values: list[_Value], text: str, mapping: Mapping[str, str] | None) -> list[_Value]:
+def _opened(values: list[_Value], text: str, mapping: Mapping[str, str] | None, wanted: int) -> list[_Value]:
     """The values of the file; for a single object without a story's fields, what it holds under each id."""
-    if len(values) == SENTENCES and all(_is_sentence(each.value) for each in values):
+    if len(values) == wanted and all(_is_sentence(each.value) for each in values):
         return [_Value(values[0].line, [each.value for each in values])]  # an array that is one story
     first = values[0].value if len(values) == 1 else None
     if not isinstance(first, dict) or isinstance(first, _Repeated) or resolve(tuple(first), mapping).shape:
@@ -104,7 +107,7 @@ def _opened(values: list[_Value], text: str, mapping: Mapping[str, str] | None) 
         (inside,) = first.values()
         if isinstance(inside, list) and inside and all(isinstance(each, dict) for each in inside):
             return [_Value(values[0].line, each) for each in inside]
-    stories = sum(_holds_a_story(each, mapping) for each in first.values())
+    stories = sum(_holds_a_story(each, mapping, wanted) for each in first.values())
     objects = all(isinstance(each, dict) for each in first.values())
     if not stories or not (objects or 2 * stories > len(first)):
         return values
@@ -135,15 +138,15 @@ def _as_object(found: _Value) -> _Value:
     return replace(found, value=value)
 
 
-def _holds_a_story(value: object, mapping: Mapping[str, str] | None) -> bool:
-    """Whether a value is an object with a story's fields, five sentences, or a text that has five."""
+def _holds_a_story(value: object, mapping: Mapping[str, str] | None, wanted: int) -> bool:
+    """Whether a value is an object with a story's fields, its sentences, or a text that has as many."""
     inner = _as_object(_Value(1, value)).value
-    if not isinstance(inner, dict) or not _columns(inner, mapping).shape:
+    if not isinstance(inner, dict) or not _columns(inner, mapping, wanted).shape:
         return False
     text = inner.get("text")
     if inner is value or not isinstance(text, str):
         return True
-    return len(split_into(SENTENCES, text, language_of(text)).sentences) == SENTENCES
+    return len(split_into(wanted, text, language_of(text)).sentences) == wanted
 
 
 def _is_sentence(value: object) -> bool:
@@ -156,32 +159,30 @@ def _clear(text: str) -> int:
     return len(clear_sentences(text, language_of(text)))
 
 
-def _columns(value: Mapping[str, Any], mapping: Mapping[str, str] | None) -> Columns:
+def _columns(value: Mapping[str, Any], mapping: Mapping[str, str] | None, wanted: int) -> Columns:
     """What each field holds: by name, or, if the names say nothing, the only field that can hold a story."""
-    columns = resolve(tuple(value), mapping)
+    columns = resolve(tuple(value), mapping, wanted)
     if columns.shape or columns.unknown or ANSWERED & columns.of.keys():
         return columns
     lists = [name for name in columns.ignored if isinstance(value[name], list) and len(value[name]) > 1]
     lists = [name for name in lists if all(map(_is_sentence, value[name]))]
-    whole = [name for name in lists if len(value[name]) == SENTENCES]
+    whole = [name for name in lists if len(value[name]) == wanted]
     texts = [
-        name
-        for name in columns.ignored
-        if isinstance(value[name], str) and _clear(value[name]) >= SENTENCES - 1
+        name for name in columns.ignored if isinstance(value[name], str) and _clear(value[name]) >= wanted - 1
     ]
     field, names = ("text", texts) if texts and not whole else ("sentences", whole or lists)
     if len(names) != 1:
         return columns
-    return resolve(tuple(value), {**(mapping or {}), field: names[0]})
+    return resolve(tuple(value), {**(mapping or {}), field: names[0]}, wanted)
 
 
-def _record(found: _Value, columns: Columns) -> Record:
+def _record(found: _Value, columns: Columns, wanted: int) -> Record:
     value: dict[str, Any] = found.value
     fields = {field: value[column] for field, column in columns.of.items()}
     written_one = columns.of.get("answer", "").lower() == "answerrightending"
-    record = record_of(found.line, fields, columns.shape, from_zero=not written_one)
+    record = record_of(found.line, fields, columns.shape, from_zero=not written_one, wanted=wanted)
     if any(value[column] for column in columns.surplus):
-        record.trouble = record.trouble or "a sixth sentence"
+        record.trouble = record.trouble or one_too_many(wanted)
     return record
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
-from humaneval.stories.fields import count_trouble
+from humaneval.stories.fields import count_trouble, spelled
 from humaneval.stories.result import Record, Records
 from humaneval.text import Parts, ends_a_sentence, language_of, split_into
 
@@ -34,25 +34,25 @@ def physical_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def read_text(text: str, name: str) -> Records:
+def read_text(text: str, name: str, wanted: int = SENTENCES) -> Records:
     """The records of a plain text file. Raises InputError for running prose and verse."""
     lines = physical_lines(text)
     groups = _groups(lines)
     by_line = [[(line, sentence)] for group in groups for line, sentence in group]
     if not by_line:
         raise InputError(f"{name} is empty", "Give a file with stories: CSV, JSONL or plain text.")
-    paragraphs = len(by_line) > len(groups) and _nearer_five(groups, by_line)
+    paragraphs = len(by_line) > len(groups) and _nearer(groups, by_line, wanted)
     titles = [_title(group) for group in groups] if paragraphs else []
     titled = sum(map(bool, titles)) > 0.5 * len(titles)
     if titled:
         groups = [group[1:] if title else group for group, title in zip(groups, titles, strict=True)]
-    candidates = [_candidate(group) for group in (groups if paragraphs else by_line)]
-    _refuse_running_text(candidates, lines, name, "paragraphs" if paragraphs else "lines")
+    candidates = [_candidate(group, wanted) for group in (groups if paragraphs else by_line)]
+    _refuse_running_text(candidates, lines, name, "paragraphs" if paragraphs else "lines", wanted)
     records = [
         Record(
             candidate.line,
             candidate.sentences,
-            trouble=count_trouble(candidate.sentences, candidate.doubts),
+            trouble=count_trouble(candidate.sentences, candidate.doubts, wanted),
             doubts=candidate.doubts,
         )
         for candidate in candidates
@@ -67,7 +67,7 @@ def read_text(text: str, name: str) -> Records:
     return Records(PARAGRAPHS if paragraphs else LINES, records, notes=notes)
 
 
-def read_titled_lines(text: str) -> Records | None:
+def read_titled_lines(text: str, wanted: int = SENTENCES) -> Records | None:
     """The records of lines with a title, an id or both, and a story, with tabs between; None for other text.
 
     The first cells are ids if they have digits, no space, and no two lines have the same.
@@ -79,7 +79,8 @@ def read_titled_lines(text: str) -> Records | None:
         return None
     looked_at = cells[:_LOOKED_AT]
     named = not any(" " in name and ends_a_sentence(name) for one in looked_at for name in one[:-1])
-    if not named or 2 * sum(len(_cut(one[-1]).sentences) == SENTENCES for one in looked_at) <= len(looked_at):
+    whole = sum(len(_cut(one[-1], wanted).sentences) == wanted for one in looked_at)
+    if not named or 2 * whole <= len(looked_at):
         return None
     names = [one[0] for one in cells]
     ids = len(set(names)) == len(names) and all(re.fullmatch(r"\S*\d\S*", name) for name in names)
@@ -87,8 +88,8 @@ def read_titled_lines(text: str) -> Records | None:
         return None
     records = []
     for (number, _), one in zip(lines, cells, strict=True):
-        found = _cut(one[-1])
-        trouble = count_trouble(found.sentences, found.doubts)
+        found = _cut(one[-1], wanted)
+        trouble = count_trouble(found.sentences, found.doubts, wanted)
         record = Record(number, found.sentences, trouble=trouble, doubts=found.doubts)
         record.id = one[0] if ids else None
         record.title = "" if ids and width == 2 else one[-2]
@@ -97,8 +98,8 @@ def read_titled_lines(text: str) -> Records | None:
     return Records(TITLED_LINES, records, "\t", notes=(f"the first column is read as {read_as}",))
 
 
-def _cut(text: str) -> Parts:
-    return split_into(SENTENCES, text, language_of(text))
+def _cut(text: str, wanted: int) -> Parts:
+    return split_into(wanted, text, language_of(text))
 
 
 _Group = list[tuple[int, str]]
@@ -115,11 +116,11 @@ def _groups(lines: Iterable[str]) -> list[_Group]:
     return groups if groups[-1] else groups[:-1]
 
 
-def _candidate(group: _Group) -> Candidate:
-    """The sentences of a group. Five lines that each end like a sentence are taken as they are."""
-    if len(group) == SENTENCES and all(ends_a_sentence(line) for _, line in group):
+def _candidate(group: _Group, wanted: int) -> Candidate:
+    """The sentences of a group. As many lines that each end like a sentence are taken as they are."""
+    if len(group) == wanted and all(ends_a_sentence(line) for _, line in group):
         return Candidate(group[0][0], [line for _, line in group])
-    return Candidate(group[0][0], *_cut(" ".join(line for _, line in group)))
+    return Candidate(group[0][0], *_cut(" ".join(line for _, line in group), wanted))
 
 
 def _title(group: _Group) -> str:
@@ -135,30 +136,32 @@ def _title(group: _Group) -> str:
     return ""
 
 
-def _nearer_five(groups: list[_Group], by_line: list[_Group]) -> bool:
-    """Whether paragraphs make better stories than lines: more of five sentences, or nearer to five."""
+def _nearer(groups: list[_Group], by_line: list[_Group], wanted: int) -> bool:
+    """Whether paragraphs make better stories than lines: more of `wanted` sentences, or nearer to that."""
 
     def merit(some: list[_Group]) -> tuple[float, float]:
-        counts = [len(_candidate(group).sentences) for group in some[:_LOOKED_AT]]
-        fives = sum(count == SENTENCES for count in counts)
-        return fives / len(counts), -abs(sum(counts) / len(counts) - SENTENCES)
+        counts = [len(_candidate(group, wanted).sentences) for group in some[:_LOOKED_AT]]
+        right = sum(count == wanted for count in counts)
+        return right / len(counts), -abs(sum(counts) / len(counts) - wanted)
 
     return merit(groups) > merit(by_line)
 
 
-def _refuse_running_text(candidates: list[Candidate], lines: list[str], name: str, what: str) -> None:
+def _refuse_running_text(
+    candidates: list[Candidate], lines: list[str], name: str, what: str, wanted: int
+) -> None:
     counts = [len(candidate.sentences) for candidate in candidates]
     total = len(counts)
-    fives = sum(count == SENTENCES for count in counts) / total
-    near = sum(abs(count - SENTENCES) <= 2 for count in counts) / total
+    right = sum(count == wanted for count in counts) / total
+    near = sum(abs(count - wanted) <= 2 for count in counts) / total
     full = [line for line in lines if line.strip()]
     broken = sum(not ends_a_sentence(line) for line in full) / len(full)
-    wrapped = broken > 0.4 and fives < 0.2 and len(full) >= SENTENCES
-    uneven = near < 0.5 and max(counts) > 8
+    wrapped = broken > 0.4 and right < 0.2 and len(full) >= wanted
+    uneven = near < 0.5 and max(counts) > wanted + 3
     if (wrapped and near < 0.5) or uneven:
         raise InputError(
             f"{name} looks like running text or verse ({what} of {min(counts)} to {max(counts)} sentences), "
-            "not five-sentence stories",
-            "Put one story of five sentences on each line, or blank lines between stories, or use CSV with"
-            " a header line.",
+            f"not {spelled(wanted)}-sentence stories",
+            f"Put one story of {spelled(wanted)} sentences on each line, or blank lines between stories,"
+            " or use CSV with a header line.",
         )

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from humaneval.domain import SENTENCES, Story
+from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Story
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
 from humaneval.stories.delimited import delimiter_of, read_table
+from humaneval.stories.headings import mapped_sentences
 from humaneval.stories.jsonl import looks_like_json, read_json
 from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
 from humaneval.stories.plain import read_text, read_titled_lines
 from humaneval.stories.result import Problem, Reading, Record, Records
 from humaneval.text import as_read, has_words, listed, mojibake, normalise, unshowable
 
+FEW_STORIES = 3
+"""Fewer stories do not show how many sentences a file's stories have."""
+MOST_TRIED = 1_000_000
+"""So long a text, in characters, is read again with other numbers of sentences, if it makes no stories."""
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
 
@@ -27,15 +33,17 @@ def read_stories(
     mapping: Mapping[str, str] | None = None,
     split: str = "",
     source: str = "",
+    sentences: int = 0,
 ) -> Reading:
     """All stories of the file at `path`, and what is wrong with the records that cannot be used.
 
     `mapping` says which column holds which field (see `parse_mapping`). `split` and `source` override what
-    the file says. Raises InputError for a file that is not a story file at all.
+    the file says. A story has so many `sentences`; 0: five, or what most stories of a file without any of
+    five have. Raises InputError for a file that is not a story file at all.
     """
     name = str(path)
     decoded = decode(_bytes(path), name, encoding, what="a story file")
-    found = _records(decoded.text, name, mapping)
+    found = _found(decoded.text, name, mapping, sentences or mapped_sentences(mapping))
     stories: list[Story] = []
     problems: list[Problem] = []
     doubtful: list[Problem] = []
@@ -88,15 +96,51 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _records(text: str, name: str, mapping: Mapping[str, str] | None) -> Records:
+def _found(text: str, name: str, mapping: Mapping[str, str] | None, sentences: int) -> Records:
+    """The records, of so many sentences each; for 0, see `read_stories`."""
+    if sentences:
+        return _records(text, name, mapping, sentences)
+    usual: Records | InputError
+    try:
+        usual = _records(text, name, mapping, SENTENCES)
+    except InputError as error:
+        usual = error
+    else:
+        if any(not record.trouble for record in usual.records):
+            return usual
+    for wanted in _other_lengths(text, usual):
+        try:
+            found = _records(text, name, mapping, wanted)
+        except InputError:
+            continue
+        sound = sum(not record.trouble for record in found.records)
+        if sound >= FEW_STORIES and 2 * sound > sum(1 for _ in found.records):
+            return found
+    if isinstance(usual, InputError):
+        raise usual
+    return usual
+
+
+def _other_lengths(text: str, usual: Records | InputError) -> list[int]:
+    """How many sentences stories may have if none has five: the likeliest first."""
+    every = range(FEWEST_SENTENCES, MOST_SENTENCES + 1)
+    blindly = list(every) if len(text) <= MOST_TRIED else []
+    if isinstance(usual, InputError):
+        return blindly
+    lengths = Counter(len(record.sentences) for record in usual.records)
+    likely = dict.fromkeys([usual.columns, *(length for length, _ in lengths.most_common(1))])
+    return [length for length in likely if length in every and length != SENTENCES] or blindly
+
+
+def _records(text: str, name: str, mapping: Mapping[str, str] | None, wanted: int) -> Records:
     if looks_like_json(text):
-        return read_json(text, name, mapping)
+        return read_json(text, name, mapping, wanted)
     if delimiter := delimiter_of(text, mapping):
-        return read_table(text, name, delimiter, mapping)
-    if not mapping and (titled := read_titled_lines(text)):
+        return read_table(text, name, delimiter, mapping, wanted)
+    if not mapping and (titled := read_titled_lines(text, wanted)):
         return titled
     refuse_other_files(text, name, mapping)
-    return read_text(text, name)
+    return read_text(text, name, wanted)
 
 
 class Checked(NamedTuple):
@@ -122,12 +166,9 @@ def checked(record: Record, *, split: str = "", source: str = "") -> Checked:
         reasons.append("the id is empty")
     if reasons:
         return Checked(None, "; ".join(reasons))
-    if len(sentences) != SENTENCES:
-        raise AssertionError("a record without trouble has five sentences")
-    first, second, third, fourth, fifth = sentences
     story = Story(
         id=story_id or made_id(sentences),
-        sentences=(first, second, third, fourth, fifth),
+        sentences=tuple(sentences),
         title=title,
         source=source or normalise(record.source),
         split=split or normalise(record.split),

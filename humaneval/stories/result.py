@@ -61,3 +61,5 @@ class Records:
     records: Iterable[Record]
     delimiter: str = ""
     notes: tuple[str, ...] = ()
+    columns: int = 0
+    """How many columns of a table are called as sentences; 0 in other files."""

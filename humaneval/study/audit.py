@@ -11,9 +11,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
-from humaneval.domain import CEILING
+from humaneval.domain import Role
+from humaneval.scoring.questions.question import DETECT, Condition, pair_name
 from humaneval.store.engine import reading
 from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import (
@@ -28,8 +29,8 @@ from humaneval.store.tables import (
     WorkerRow,
 )
 from humaneval.study.enlarge import Addition, additions_of
-from humaneval.study.file import DesignSection
-from humaneval.study.stored import Study
+from humaneval.study.file import DesignSection, StudyFile
+from humaneval.study.stored import Study, length_of_study
 from humaneval.text import as_read
 
 
@@ -88,7 +89,8 @@ class Audit:
     rows: Rows
     balance: tuple[AuditCount, ...]
     generators: tuple[GeneratorCount, ...]
-    chance_nominal: float
+    chance_nominal: float | None
+    """None if the question has no score of chance."""
     chance_achieved: float | None
     """1 − Σ picks × positions over the answers that count; None without answers to Human passages."""
     stories_twice: tuple[StoryTwice, ...]
@@ -139,23 +141,25 @@ class _Passage(NamedTuple):
 
 def audit(study: Study) -> Audit:
     """Count the plan and the answers of the study."""
-    design = study.settings.design
+    settings = study.settings
     with reading(study.engine) as session:
         texts = _texts(session, study)
+        sentences = length_of_study(session, study.id)
         planned = _planned(session, study, texts)
         endpoints = _endpoints(session, study)
         counted = _counted(session, study, endpoints, texts)
         answered = _answered_rows(session, study, endpoints)
         twice = _stories_twice(session, study, endpoints, texts)
+    nominal = settings.asked.chance(settings.answer_settings, sentences)
     analysed = {passage.row for passage in counted}
     rows = {passage.row for passage in planned}
     return Audit(
         study=study.name,
         rows=Rows(len(rows), len(answered), len(analysed), len(answered - analysed)),
-        balance=_balance(design, planned, counted),
-        generators=_generators(design, planned, counted),
-        chance_nominal=CEILING,
-        chance_achieved=_chance(design, counted),
+        balance=_balance(settings, sentences, planned, counted),
+        generators=_generators(settings, sentences, planned, counted),
+        chance_nominal=nominal.value if nominal else None,
+        chance_achieved=_chance(settings.design, counted) if settings.question == DETECT else None,
         stories_twice=twice,
         additions=additions_of(study),
     )
@@ -174,17 +178,27 @@ def _texts(session: Session, study: Study) -> dict[int, str]:
 
 def _planned(session: Session, study: Study, texts: Mapping[int, str]) -> list[_Passage]:
     lines = session.execute(
-        select(RowRow.id, RowPassageRow.place, GeneratorRow.name, PassageRow.position, PassageRow.story_id)
+        select(RowRow.id, RowPassageRow.place, *_SHOWN_BY, PassageRow.position, PassageRow.story_id)
         .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
         .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .outerjoin(_OTHER, _OTHER.id == PassageRow.other_generator_id)
         .where(RowRow.study_id == study.id)
         .order_by(RowRow.ordinal, RowPassageRow.place)
     )
     return [
-        _Passage(row, row, place, generator, position, texts[story])
-        for row, place, generator, position, story in lines
+        _Passage(row, row, place, _named(generator, other), position, texts[story])
+        for row, place, generator, other, position, story in lines
     ]
+
+
+_OTHER = aliased(GeneratorRow)
+_SHOWN_BY = (GeneratorRow.name, _OTHER.name.label("other"))
+
+
+def _named(generator: str, other: str | None) -> str:
+    """The name of the condition that these generators make."""
+    return generator if other is None else pair_name(generator, other)
 
 
 def _endpoints(session: Session, study: Study) -> Sequence[str]:
@@ -206,7 +220,7 @@ def _counted(
             AssignmentRow.id,
             AssignmentRow.row_id,
             ResponseRow.place,
-            GeneratorRow.name,
+            *_SHOWN_BY,
             PassageRow.position,
             PassageRow.story_id,
             ResponseRow.choice,
@@ -214,6 +228,7 @@ def _counted(
         .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .outerjoin(_OTHER, _OTHER.id == PassageRow.other_generator_id)
         .where(
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint.in_(endpoints),
@@ -223,8 +238,8 @@ def _counted(
         .order_by(AssignmentRow.id, ResponseRow.place)
     )
     return [
-        _Passage(form, row, place, generator, position, texts[story], choice)
-        for form, row, place, generator, position, story, choice in lines
+        _Passage(form, row, place, _named(generator, other), position, texts[story], choice)
+        for form, row, place, generator, other, position, story, choice in lines
     ]
 
 
@@ -260,22 +275,31 @@ def _stories_twice(
     return tuple(StoryTwice(*one, times) for one, times in sorted(met.items()) if times > 1)
 
 
+def _positions(settings: StudyFile, sentences: int, condition: Condition) -> Sequence[int]:
+    """The positions that are stored for a condition's passages."""
+    whole = settings.asked.rest and condition.role is Role.HUMAN
+    return (sentences + 1,) if whole else settings.design.positions
+
+
 def _balance(
-    design: DesignSection, planned: Sequence[_Passage], counted: Sequence[_Passage]
+    settings: StudyFile, sentences: int, planned: Sequence[_Passage], counted: Sequence[_Passage]
 ) -> tuple[AuditCount, ...]:
     # A control that is in every row, while other generators are in some, is not meant to be even.
-    partial = design.row_size < len(design.generators)
-    even = [name for name in design.generators if not (partial and name == design.control)]
-    without = f" (without {design.control})" if len(even) < len(design.generators) else ""
+    design, conditions = settings.design, settings.conditions
+    partial = settings.row_size < len(conditions)
+    evenly = [one for one in conditions if not (partial and one.role is Role.CONTROL)]
+    even = [one.name for one in evenly]
+    at = [(one.name, at) for one in evenly for at in _positions(settings, sentences, one)]
+    without = f" (without {design.control})" if len(even) < len(conditions) else ""
     forms, done = _by_form(planned), _by_form(counted)
 
     def spread(what: str, cells: Iterable[Any], cell_of: Callable[[_Passage], Any]) -> AuditCount:
         """How evenly passages are spread over `cells`."""
         return _line(what, list(cells), map(cell_of, planned), map(cell_of, counted))
 
-    places = range(1, design.row_size + 1)
+    places = range(1, settings.row_size + 1)
     lines = [
-        spread(f"generator × position{without}", product(even, design.positions), _GENERATOR_AT),
+        spread(f"generator × position{without}", at, _GENERATOR_AT),
         spread(f"generator × place in the form{without}", product(even, places), _GENERATOR_PLACE),
         _line(
             f"ordered neighbours{without}", list(permutations(even, 2)), _neighbours(forms), _neighbours(done)
@@ -350,18 +374,20 @@ def _together(forms: Mapping[int, Sequence[_Passage]], even: Sequence[str]) -> l
 
 
 def _generators(
-    design: DesignSection, planned: Sequence[_Passage], counted: Sequence[_Passage]
+    settings: StudyFile, sentences: int, planned: Sequence[_Passage], counted: Sequence[_Passage]
 ) -> tuple[GeneratorCount, ...]:
     plan = Counter((one.generator, one.position) for one in planned)
     done = Counter((one.generator, one.position) for one in counted)
     return tuple(
         GeneratorCount(
             name,
-            sum(plan[name, at] for at in design.positions),
-            sum(done[name, at] for at in design.positions),
-            {at: (plan[name, at], done[name, at]) for at in sorted(design.positions)},
+            sum(plan[name, at] for at in positions),
+            sum(done[name, at] for at in positions),
+            {at: (plan[name, at], done[name, at]) for at in sorted(positions)},
         )
-        for name in design.generators
+        for name, positions in (
+            (one.name, _positions(settings, sentences, one)) for one in settings.conditions
+        )
     )
 
 

@@ -19,7 +19,8 @@ from humaneval.study.words import CONSENT_PLACEHOLDERS, lacking_words
 from humaneval.text import counted
 
 if TYPE_CHECKING:
-    from humaneval.study.file import ExclusionRule, QualificationSection, StudyFile
+    from humaneval.study.file import ExclusionRule, StudyFile
+    from humaneval.study.participants_section import QualificationSection
 
 SHORTEST_LIFETIME = 30
 """In seconds: what a marketplace accepts."""
@@ -144,7 +145,7 @@ def _refuse_rule(study: StudyFile, name: str, rule: ExclusionRule) -> None:
             "exclusions.straight_lining",
             "design.positions",
         )
-    least = design.row_size * SENTENCES / (study.hit.expected_minutes * 60)
+    least = study.row_size * SENTENCES / (study.hit.expected_minutes * 60)
     if 0 < rule.words_per_second < least:
         raise TogetherError(
             f"{name}words_per_second = {rule.words_per_second:g} excludes everybody who takes"
@@ -202,7 +203,7 @@ def _doubts_of_people(study: StudyFile) -> Iterator[str]:
             f"design.rows_per_annotator = {design.rows_per_annotator}, but design.annotators ="
             f" {design.annotators} make {counted(hits, 'HIT')}, and a person gets each HIT once"
         )
-    needed = design.rows_per_annotator * design.row_size
+    needed = design.rows_per_annotator * study.row_size
     if 0 < design.stories < needed:
         yield (
             f"design.stories = {design.stories} is fewer than the {needed} that design.rows_per_annotator ="
@@ -217,8 +218,9 @@ def _doubts_of_people(study: StudyFile) -> Iterator[str]:
 
 
 def _doubts_of_rules(study: StudyFile) -> Iterator[str]:
-    answers = study.design.row_size * study.design.rows_per_annotator
-    rarest = SENTENCES ** (1 - answers)
+    answers = study.row_size * study.design.rows_per_annotator
+    options = study.asked.fields(study.answer_settings, SENTENCES)[0].values
+    rarest = options ** (1 - answers)
     for name, rule in _rules(study):
         if rule.straight_lining >= MANY_STRAIGHT:
             yield (

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import NamedTuple
 
 from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.design.rows import Cell, Design, make_design
 from humaneval.domain import Role, Story, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
@@ -20,7 +17,6 @@ from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
     METADATA,
-    SENTENCE_COLUMNS,
     GeneratorRow,
     PassageRow,
     RowRow,
@@ -28,17 +24,26 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import hash_of_rows
+from humaneval.study.laid_out import (
+    Planned,
+    PlannedPassage,
+    by_name,
+    design_hash,
+    design_of,
+    lay_out,
+    of_length,
+)
+from humaneval.study.stored import hash_of_rows, length_of_study
 from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.study.usable_infills import (
     AT_ONCE,
-    CommonBlanks,
-    Shown,
     common_blanks,
+    length_of,
+    refuse_other_kind,
     refuse_unequal_processing,
     shown_by,
 )
-from humaneval.text import command, listed, shown_hash
+from humaneval.text import command, listed
 
 PASSAGES: Table = METADATA.tables["passages"]
 ROWS: Table = METADATA.tables["rows"]
@@ -89,12 +94,14 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         existing = _existing(session, name, study)
         if existing is not None:
             return _summary(session, existing)
+        study = of_length(study, length_of(session, study))
         common = common_blanks(session, study)
         refuse_unequal_processing(session, study)
+        refuse_other_kind(session, study)
         design = design_of(study, common, study.design.annotators)
-        shown = shown_by(session, design.rows)
+        shown = shown_by(session, by_name(study), design.rows)
     planned = lay_out(study, design, shown)
-    hashed = design_hash(design.rows, shown)
+    hashed = design_hash(study, design.rows, shown)
     with writing_alone(engine, f"study {name!r}") as session:
         row = _existing(session, name, study)
         made_now = row is None
@@ -145,12 +152,17 @@ def refuse_study(engine: Engine, name: str, study: StudyFile) -> None:
 def _existing(session: Session, name: str, study: StudyFile) -> StudyRow | None:
     """The study of this name, if there is one. UsageError if it has other settings."""
     existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
-    if existing is not None and existing.settings_hash != study.hash:
+    if existing is not None and existing.settings_hash != _as_created(session, existing, study).hash:
         raise UsageError(
             f"study {name!r} exists with other settings",
             "A study never changes: choose another name.",
         )
     return existing
+
+
+def _as_created(session: Session, existing: StudyRow, study: StudyFile) -> StudyFile:
+    """The settings with the positions that stories as long as those of `existing` have by default."""
+    return study.with_sentences(length_of_study(session, existing.id))
 
 
 def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> None:
@@ -165,64 +177,24 @@ def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> No
             )
 
 
-def design_of(study: StudyFile, common: CommonBlanks, rows: int) -> Design:
-    """The study's design with `rows` rows."""
-    return make_design(
-        generators=study.design.generators,
-        blanks=common.blanks,
-        annotators=rows,
-        seed=study.design.seed,
-        positions=study.design.positions,
-        passages_per_row=study.design.passages_per_row,
-        responses_per_passage=study.design.responses_per_passage,
-        control=study.design.control,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """Rows to store, and the passages that they show, worked out before the database is held."""
-
-    first: int
-    """The number of rows before these."""
-    rows: Sequence[tuple[Cell, ...]]
-    shown_hashes: Sequence[str]
-    """What each of `rows` shows."""
-    passages: Mapping[Cell, dict[str, Any]]
-    """The columns of each passage, without those that only the database knows."""
-
-
-def lay_out(study: StudyFile, design: Design, shown: Shown, first: int = 0) -> Planned:
-    """The design's rows from index `first` on, and their passages."""
-    rows = design.rows[first:]
-    passages: dict[Cell, dict[str, Any]] = {}
-    for cell in dict.fromkeys(cell for cells in rows for cell in cells):
-        infill, story = shown.filled[cell], shown.stories[cell.story]
-        sentences = list(story.sentences)
-        sentences[cell.position - 1] = infill.text
-        passages[cell] = {
-            "story_id": story.id,
-            "infill_id": infill.infill_id,
-            "position": cell.position,
-            "role": str(study.design.role(cell.generator)),
-            "sentences": sentences,
-            "shown_hash": shown_hash([sentences]),
-        }
-    hashes = [shown_hash([passages[cell]["sentences"] for cell in cells]) for cells in rows]
-    return Planned(first, rows, hashes, passages)
-
-
 def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     """Store rows, and the passages that are not stored yet: together, in three statements."""
     generators = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
+    keys = {cell: _key(one, generators) for cell, one in planned.passages.items()}
     there = _passage_ids(session, study_id)
-    new = [
-        {**columns, "study_id": study_id, "generator_id": generators[cell.generator]}
-        for cell, columns in planned.passages.items()
-        if (columns["story_id"], cell.position, generators[cell.generator]) not in there
-    ]
+    # By key: what a person wrote may be one passage for several cells.
+    new = {
+        key: {
+            **planned.passages[cell].columns,
+            "study_id": study_id,
+            "generator_id": key.generator,
+            "other_generator_id": key.other,
+        }
+        for cell, key in keys.items()
+        if key not in there
+    }
     if new:
-        session.execute(PASSAGES.insert(), new)
+        session.execute(PASSAGES.insert(), list(new.values()))
     there = _passage_ids(session, study_id)
     numbered = list(enumerate(planned.rows, planned.first + 1))
     session.execute(
@@ -234,10 +206,7 @@ def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     )
     stored = select(RowRow.ordinal, RowRow.id).where(RowRow.study_id == study_id)
     rows = dict(session.execute(stored.where(RowRow.ordinal > planned.first)).all())
-    ids = {
-        cell: there[columns["story_id"], cell.position, generators[cell.generator]]
-        for cell, columns in planned.passages.items()
-    }
+    ids = {cell: there[key] for cell, key in keys.items()}
     session.execute(
         PLACES.insert(),
         [
@@ -248,24 +217,36 @@ def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     )
 
 
-def _passage_ids(session: Session, study_id: int) -> dict[tuple[int, int, int], int]:
-    """The stored passages of a study by story, position and generator."""
+class _Key(NamedTuple):
+    """What no two passages of a study share."""
+
+    story: int
+    position: int
+    generator: int
+    other: int | None
+
+
+def _key(passage: PlannedPassage, generators: Mapping[str, int]) -> _Key:
+    first, *others = (generators[name] for name in passage.generators)
+    columns = passage.columns
+    return _Key(columns["story_id"], columns["position"], first, next(iter(others), None))
+
+
+def _passage_ids(session: Session, study_id: int) -> dict[_Key, int]:
+    """The stored passages of a study."""
     lines = session.execute(
-        select(PassageRow.story_id, PassageRow.position, PassageRow.generator_id, PassageRow.id).where(
-            PassageRow.study_id == study_id
-        )
+        select(
+            PassageRow.story_id,
+            PassageRow.position,
+            PassageRow.generator_id,
+            PassageRow.other_generator_id,
+            PassageRow.id,
+        ).where(PassageRow.study_id == study_id)
     )
-    return {(story, position, generator): passage for story, position, generator, passage in lines}
-
-
-def design_hash(rows: Sequence[Sequence[Cell]], shown: Shown) -> str:
-    """SHA-256 over the rows and every text they show, as one JSON document, in hex."""
-    whole = hashlib.sha256(b"[")
-    for number, cells in enumerate(rows):
-        told = [[*cell, shown.filled[cell].text] for cell in cells]
-        whole.update((", " * (number > 0) + json.dumps(told, ensure_ascii=False)).encode())
-    whole.update(b"]")
-    return whole.hexdigest()
+    return {
+        _Key(story, position, generator, other): passage
+        for story, position, generator, other, passage in lines
+    }
 
 
 def _summary(session: Session, study: StudyRow, left_out: LeftOut | None = None) -> Created:
@@ -303,15 +284,19 @@ def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
             StoryRow.title,
             StoryRow.source,
             StoryRow.split,
-            *SENTENCE_COLUMNS,
+            StoryRow.sentences.label("story"),
         )
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .where(PassageRow.study_id == study.id, PassageRow.role != Role.HUMAN)
+        .where(
+            PassageRow.study_id == study.id,
+            PassageRow.role != Role.HUMAN,
+            GeneratorRow.name != study.settings["design"]["human"],
+        )
         .order_by(GeneratorRow.name, PassageRow.story_id, PassageRow.position)
     )
     lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
-    for position, shown, generator, key, title, source, split, one, two, three, four, five in lines:
-        story = Story(key, (one, two, three, four, five), title, source, split)
+    for position, shown, generator, key, title, source, split, sentences in lines:
+        story = Story(key, tuple(sentences), title, source, split)
         if doubt := doubt_about(story, position, generator, shown[position - 1]):
             yield doubt

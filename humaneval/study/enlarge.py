@@ -21,8 +21,9 @@ from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
-from humaneval.study.create import design_hash, design_of, lay_out, store_rows
+from humaneval.study.create import store_rows
 from humaneval.study.file import MOST_ROWS
+from humaneval.study.laid_out import by_name, design_hash, design_of, lay_out
 from humaneval.study.stored import Study, hash_of_rows
 from humaneval.study.usable_infills import Shown, common_blanks, shown_by
 from humaneval.text import counted
@@ -132,7 +133,7 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
     with reading(study.engine) as session:
         before, design, shown = _larger(session, study, annotators)
     planned = lay_out(study.settings, design, shown, first=before)
-    hashed = design_hash(design.rows, shown)
+    hashed = design_hash(study.settings, design.rows, shown)
     with writing_alone(study.engine, f"study {study.name!r}") as session:
         before = rows_in(session, study.id)
         rows_before = planned.first if rows_before is None else rows_before
@@ -181,8 +182,8 @@ def _larger(session: Session, study: Study, annotators: int) -> _Larger:
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )
     design = design_of(settings, common_blanks(session, settings, row.created_at), before + annotators)
-    shown = shown_by(session, design.rows, row.created_at)
-    if design_hash(design.rows[:before], shown) != hash_of_rows(session, row):
+    shown = shown_by(session, by_name(settings), design.rows, row.created_at)
+    if design_hash(settings, design.rows[:before], shown) != hash_of_rows(session, row):
         raise DesignError(
             f"study {name!r} cannot be enlarged: its stories or infills have changed since it was made",
             "Make another study for more annotators, with another seed.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
 from humaneval.text import refused_characters, unshowable
 
@@ -20,7 +20,17 @@ def printable(text: str, info: ValidationInfo) -> str:
     return text.strip()
 
 
+def something(text: str) -> str:
+    """`text`, if there is any. ValueError otherwise."""
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
 Printable = Annotated[str, AfterValidator(printable)]
+Required = Annotated[Printable, AfterValidator(something)]
+Whole = Annotated[int, Field(strict=True)]
+"""Without true, which pydantic would accept as 1."""
 
 
 class Section(BaseModel):

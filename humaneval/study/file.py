@@ -21,16 +21,18 @@ from pydantic import (
     model_validator,
 )
 
-from humaneval.domain import POSITIONS, InfillStatus, Role, rounded_up
+from humaneval.domain import MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
 from humaneval.resources import bundled
+from humaneval.scoring.questions.question import DETECT, Condition, Question, Settings, load_question
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
-from humaneval.study.fields import NEW, Printable, printable
+from humaneval.study.fields import NEW, Printable, Required, Whole, printable, something
 from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
+from humaneval.study.participants_section import ParticipantsSection
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.prolific_section import ProlificSection
 from humaneval.study.words import refuse_words, with_texts
@@ -43,22 +45,13 @@ def _dollars(value: Any) -> Decimal:
         raise ValueError(error.message) from None
 
 
-def _something(text: str) -> str:
-    if not text:
-        raise ValueError("must not be empty")
-    return text
-
-
 def _word(text: str, info: ValidationInfo) -> str:
     """Unlike other texts, with the white space around it: some words stand between others."""
-    _something(printable(text, info))
+    something(printable(text, info))
     return text
 
 
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
-Whole = Annotated[int, Field(strict=True)]
-"""Without true, which pydantic would accept as 1."""
-Required = Annotated[Printable, AfterValidator(_something)]
 Word = Annotated[str, AfterValidator(_word)]
 LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"
 SEEDS = 2**31
@@ -85,22 +78,23 @@ class DesignSection(_Section):
     pilot: bool = False
     allow: tuple[InfillStatus, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_positions(cls, values: Any) -> Any:
+        """No positions are as if nothing were said: `StudyFile.with_sentences` fills them in."""
+        if isinstance(values, dict) and values.get("positions") == []:
+            return {name: value for name, value in values.items() if name != "positions"}
+        return values
+
     @model_validator(mode="after")
     def _consistent(self) -> DesignSection:
         if twice := [name for name, times in Counter(self.generators).items() if times > 1]:
             raise TogetherError(f"generators lists {', '.join(twice)} twice", "design.generators")
-        if (
-            not self.positions
-            or set(self.positions) - set(POSITIONS)
-            or len(set(self.positions)) != len(self.positions)
-        ):
-            raise TogetherError("positions must be different numbers from 1 to 5", "design.positions")
-        if self.passages_per_row and not 2 <= self.passages_per_row <= len(self.generators):
+        if not all(1 <= position <= MOST_SENTENCES for position in self.positions) or len(
+            set(self.positions)
+        ) != len(self.positions):
             raise TogetherError(
-                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)}"
-                " generators",
-                "design.passages_per_row",
-                "design.generators",
+                f"positions must be different numbers from 1 to {MOST_SENTENCES}", "design.positions"
             )
         if self.annotators % self.responses_per_passage:
             raise TogetherError(
@@ -121,11 +115,6 @@ class DesignSection(_Section):
                     "design.generators",
                 )
         return self
-
-    @property
-    def row_size(self) -> int:
-        """The number of passages in a row."""
-        return self.passages_per_row or len(self.generators)
 
     def role(self, generator: str) -> Role:
         """What `generator` is in this study."""
@@ -162,11 +151,11 @@ class ConsentSection(_Section):
 class HitSection(_Section):
     """The HIT as the platform lists it, and what it pays."""
 
-    title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(_something)] = (
+    title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(something)] = (
         "Find the sentence that a machine wrote in short stories"
     )
     description: Annotated[
-        str, Field(max_length=2000), AfterValidator(printable), AfterValidator(_something)
+        str, Field(max_length=2000), AfterValidator(printable), AfterValidator(something)
     ] = "Read a few short stories and mark the sentence that a machine wrote."
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
@@ -184,32 +173,6 @@ class HitSection(_Section):
     def lifetime_seconds(self) -> int:
         """How long the HITs can be found, in seconds."""
         return round(self.lifetime_days * 86_400)
-
-
-class QualificationSection(_Section):
-    """A qualification of your own, by its id at the platform."""
-
-    id: str = Field(pattern="^[A-Za-z0-9]{1,64}$")
-    at_least: Whole | None = None
-    lacking: bool = False
-    endpoint: Literal["", "local", "sandbox", "production", "prolific"] = ""
-
-    @model_validator(mode="after")
-    def _one_sense(self) -> QualificationSection:
-        if self.lacking and self.at_least is not None:
-            raise ValueError("lacking and at_least cannot be used together")
-        return self
-
-
-class ParticipantsSection(_Section):
-    """Who may take part, as far as the platform can check."""
-
-    countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
-    min_approved_percent: Whole = Field(0, ge=0, le=100)
-    min_approved_hits: Whole = Field(0, ge=0)
-    masters: bool = False
-    qualifications: tuple[QualificationSection, ...] = ()
-    exclude_studies: tuple[Required, ...] = ()
 
 
 class ExclusionRule(_Section):
@@ -277,6 +240,10 @@ class AnalysisSection(_Section):
 class StudyFile(_Section):
     """A study file as a whole."""
 
+    question: str = DETECT
+    """The name of the question that annotators are asked."""
+    answers: dict[str, Any] = Field(default_factory=dict)
+    """The question's own settings, as written."""
     design: DesignSection
     page: PageSection = PageSection()
     consent: ConsentSection = ConsentSection()
@@ -290,6 +257,28 @@ class StudyFile(_Section):
     analysis: AnalysisSection = AnalysisSection()
 
     @model_validator(mode="after")
+    def _known_question(self, info: ValidationInfo) -> StudyFile:
+        if info.context != NEW:  # a stored study stays readable without its question
+            return self
+        try:
+            rows, settings = len(self.conditions), self.answer_settings
+        except HumanEvalError as error:
+            raise TogetherError(f"{error.message}. {error.hint}", "question", "answers") from None
+        design = self.design
+        if design.passages_per_row and not 2 <= design.passages_per_row <= rows:
+            several = "" if rows == len(design.generators) else f" that question = {self.question!r} makes of"
+            raise TogetherError(
+                f"design: passages_per_row must be 0 (every generator) or from 2 to the {rows}"
+                + (f" passages{several} the generators" if several else " generators"),
+                "design.passages_per_row",
+                "design.generators",
+            )
+        fault = self.asked.refuses(design.positions, settings)
+        if fault and "positions" in design.model_fields_set:
+            raise TogetherError(f"design: positions: {fault}", "design.positions", "question")
+        return self
+
+    @model_validator(mode="after")
     def _known_pairs(self) -> StudyFile:
         for name in dict.fromkeys(name for pair in self.analysis.comparisons for name in pair):
             if name not in self.design.generators:
@@ -301,6 +290,35 @@ class StudyFile(_Section):
             if self.design.role(name) is Role.CONTROL:
                 raise ValueError("analysis.comparisons names the control, which is not compared with systems")
         return self
+
+    @property
+    def asked(self) -> Question:
+        """The question that annotators are asked. Raises UsageError if it is not installed."""
+        return load_question(self.question)
+
+    @property
+    def answer_settings(self) -> Settings:
+        """The question's own settings, with defaults filled in."""
+        return self.asked.settings(self.answers)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What each row shows once, if rows show everything."""
+        design = self.design
+        return self.asked.conditions(design.generators, design.control, design.human, self.answer_settings)
+
+    @property
+    def row_size(self) -> int:
+        """The number of passages in a row."""
+        return self.design.passages_per_row or len(self.conditions)
+
+    def with_sentences(self, sentences: int) -> StudyFile:
+        """The settings for stories of so many sentences: if the file names no positions, all that the
+        question allows."""
+        positions = self.asked.positions(sentences)
+        if "positions" in self.design.model_fields_set or positions == self.design.positions:
+            return self
+        return self.model_copy(update={"design": self.design.model_copy(update={"positions": positions})})
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -317,12 +335,15 @@ class StudyFile(_Section):
         page = values["page"]
         for section, name in (
             (values, "words"),
+            (values, "answers"),
             (page, "story_language"),
             (page, "practice"),
             (values["consent"], "retention_days"),
         ):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
+        if self.question == DETECT:
+            del values["question"]
         as_before(values)
         if self.prolific == ProlificSection():
             del values["prolific"]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from humaneval.domain import POSITIONS, Story, refuse_name, rounded_up
 from humaneval.errors import InputError, UsageError
 from humaneval.store.stories import AUTO, TEST
-from humaneval.study.create import design_of
 from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
 from humaneval.study.from_table_rows import Contents
+from humaneval.study.laid_out import design_of
 from humaneval.study.presets import laid_by
 from humaneval.study.usable_infills import SAMPLE, CommonBlanks
 from humaneval.text import ENGLISH, counted

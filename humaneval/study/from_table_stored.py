@@ -14,7 +14,7 @@ from humaneval.errors import UsageError
 from humaneval.infills.generate import COMPARED, judge, taken_names
 from humaneval.store.engine import reading
 from humaneval.store.stories import of_split
-from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow, StoryRow, StudyRow
+from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow, StudyRow
 from humaneval.study.file import StudyFile
 from humaneval.study.from_table_rows import Contents, Entry
 from humaneval.study.usable_infills import AT_ONCE, SAMPLE
@@ -136,7 +136,7 @@ def _stored(session: Session, name: str, settings: StudyFile) -> dict[_Key, _Sto
     """The infills under a name for the stories that the study may show."""
     usable: Collection[str] = shown_statuses(settings.design.allow)
     lines = session.execute(
-        select(*SENTENCE_COLUMNS, InfillRow.position, InfillRow.sample, InfillRow.text, InfillRow.status)
+        select(StoryRow.sentences, InfillRow.position, InfillRow.sample, InfillRow.text, InfillRow.status)
         .join(StoryRow, StoryRow.id == InfillRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
         .where(GeneratorRow.name == name, of_split(session, settings.design.split)),
@@ -146,7 +146,7 @@ def _stored(session: Session, name: str, settings: StudyFile) -> dict[_Key, _Sto
         (tuple(sentences), position, sample): _Stored(
             text, status in usable and bool(text) and sample == SAMPLE
         )
-        for *sentences, position, sample, text, status in lines
+        for sentences, position, sample, text, status in lines
     }
 
 

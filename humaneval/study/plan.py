@@ -14,7 +14,7 @@ from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_count
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
 from humaneval.store.queries import READ_TOGETHER, rows_in
-from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow
+from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
 from humaneval.study.usable_infills import drawn_stories
@@ -33,10 +33,10 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
     return Plan(
         annotators=rows or design.annotators,
         rows_per_annotator=design.rows_per_annotator,
-        passages_per_row=design.row_size,
+        passages_per_row=settings.row_size,
         responses_per_passage=design.responses_per_passage,
         stories=stories or design.stories,
-        generators=len(design.generators),
+        generators=len(settings.conditions),
         controls=int(missed != "none" and design.control in design.generators),
         excluded="row" if missed == "row" else "annotator",
         always=int(design.control in design.generators),
@@ -141,5 +141,7 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
 
 def _sentences(session: Session) -> Iterator[str]:
     """Every sentence of every story, and never more than some thousand at once."""
-    for row in session.execute(select(*SENTENCE_COLUMNS), execution_options={"yield_per": READ_TOGETHER}):
-        yield from row
+    for sentences in session.scalars(
+        select(StoryRow.sentences), execution_options={"yield_per": READ_TOGETHER}
+    ):
+        yield from sentences

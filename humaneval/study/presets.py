@@ -45,7 +45,9 @@ def noted(text: str, preset: str | None, overrides: Mapping[str, Mapping[str, An
 def lay_over(values: dict[str, Any], layer: Mapping[str, Mapping[str, Any]]) -> None:
     """Put the settings of `layer` over `values`, except into a section that is none: pydantic names it."""
     for section, settings in layer.items():
-        if settings and isinstance(values.setdefault(section, {}), dict):
+        if not isinstance(settings, Mapping):  # it stands above all sections
+            values[section] = settings
+        elif settings and isinstance(values.setdefault(section, {}), dict):
             values[section].update(settings)
 
 
@@ -60,6 +62,6 @@ def preset_over(path: Path | None, preset: str | None, options: Collection[str] 
     instead = [
         name if isinstance(value, list) else f"{name} = {json.dumps(value)} (not {json.dumps(design[name])})"
         for name, value in PRESETS[preset]["design"].items()
-        if name not in options and design.get(name, value) != value
+        if name not in options and design.get(name, value) not in (value, [])
     ]
     return f"--preset {preset} overrides {path}: {', '.join(instead)}." if instead else ""

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, bindparam, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy import Connection, Engine, Select, bindparam, func, select
+from sqlalchemy.orm import Session, joinedload, selectinload
 
+from humaneval.domain import SENTENCES
 from humaneval.errors import UsageError
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
@@ -24,6 +25,7 @@ from humaneval.store.tables import (
     PassageRow,
     RowPassageRow,
     RowRow,
+    StoryRow,
     StudyAdditionRow,
     StudyRow,
 )
@@ -115,6 +117,17 @@ def hash_of_rows(session: Session, study: StudyRow) -> str:
     return session.scalars(added.order_by(StudyAdditionRow.id.desc())).first() or study.design_hash
 
 
+def length_of_study(session: Session, study_id: int) -> int:
+    """How many sentences each story of a study has."""
+    found = session.scalar(
+        select(func.json_array_length(StoryRow.sentences))
+        .join(PassageRow, PassageRow.story_id == StoryRow.id)
+        .where(PassageRow.study_id == study_id)
+        .limit(1)
+    )
+    return found or SENTENCES
+
+
 def is_simulated(study: Study) -> bool:
     """Whether programs have answered this study, or were sent to it and nobody has answered."""
     with reading(study.engine) as session:
@@ -136,7 +149,8 @@ def mark_simulated(study: Study) -> None:
 
 
 def study_key(study: Study) -> dict[str, list[dict[str, object]]]:
-    """{hash of all the sentences shown on a form, in order → position and generator of each passage}.
+    """{hash of all the sentences shown on a form, in order → position and generator of each passage}, and the
+    `other` generator of a second sentence.
 
     For the researcher and for simulated annotators. Nothing that is served to a browser contains any of it.
     """
@@ -146,16 +160,19 @@ def study_key(study: Study) -> dict[str, list[dict[str, object]]]:
             .where(RowRow.study_id == study.id)
             .order_by(RowRow.ordinal)
             .options(
-                selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.generator)
+                selectinload(RowRow.places)
+                .joinedload(RowPassageRow.passage)
+                .options(joinedload(PassageRow.generator), joinedload(PassageRow.other_generator))
             )
         )
-        return {
-            row.shown_hash: [
-                {"position": place.passage.position, "generator": place.passage.generator.name}
-                for place in row.places
-            ]
-            for row in rows
-        }
+        return {row.shown_hash: [_key_of(place.passage) for place in row.places] for row in rows}
+
+
+def _key_of(passage: PassageRow) -> dict[str, object]:
+    key: dict[str, object] = {"position": passage.position, "generator": passage.generator.name}
+    if passage.other_generator is not None:
+        key["other"] = passage.other_generator.name
+    return key
 
 
 def put_up_command(session: Session, study: StudyRow) -> str:

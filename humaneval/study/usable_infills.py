@@ -14,18 +14,20 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.partial import refuse_few
 from humaneval.design.rows import Cell
-from humaneval.domain import POSITIONS, shown_statuses
+from humaneval.domain import MOST_SENTENCES, SENTENCES, shown_statuses
 from humaneval.errors import DesignError
+from humaneval.infills.rest import REST
+from humaneval.scoring.questions.question import Condition
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.stories import AUTO, of_split, splits_hint
-from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, RunRow, StoryRow
+from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
-from humaneval.text import as_read, command
+from humaneval.text import as_read, command, listed
 
 SAMPLE = 1
 """Which sample of an infill a study shows."""
@@ -61,7 +63,8 @@ class CommonBlanks(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What the rows of a design show: the stories by key, and the infills by cell."""
+    """What the rows of a design show: the stories by key, and the infills by story, position and
+    generator."""
 
     stories: Mapping[str, ShownStory]
     filled: Mapping[Cell, Filled]
@@ -79,6 +82,7 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
     """What a study can show, as of now or of `until`. Raises DesignError if infills are not suitable."""
     drawn = drawn_stories(session, study, until)
     generators = _generators(session, study)
+    sentences = length_of(session, study, until)
     there = [InfillRow.created_at <= until] if until is not None else []
     infills = [
         InfillRow.generator_id.in_(generators.values()),
@@ -90,6 +94,7 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
             )
         ),
         *there,
+        *_whole_rests(study, generators, sentences),
     ]
     usable = shown_statuses(study.design.allow)
     unfit = _unfit(session, generators, infills, usable)
@@ -100,7 +105,6 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
     wanted = sum(1 << position for position in study.design.positions)
     common = np.bitwise_and.reduce(filled, axis=0) & wanted
     allowed = np.bitwise_and.reduce(most, axis=0) & wanted
-    counts = [mask.bit_count() for mask in range(64)]
     ids: dict[bytes, list[int]] = defaultdict(list)
     for at, story in enumerate(drawn):
         ids[story.text].append(at)
@@ -109,21 +113,34 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
     if unfit:
         _refuse_unfit(study, unfit, allowed)
     # Of several ids of one text, that with the most blanks: no form may show a text twice.
-    chosen = [max(same, key=lambda at: counts[common[at]]) for same in ids.values()]
+    chosen = [max(same, key=lambda at: int(common[at]).bit_count()) for same in ids.values()]
     kept = [at for at in chosen if common[at]]
-    left = np.array(counts)[wanted & ~filled[:, kept]].sum(axis=1)
-    positions = [tuple(at for at in POSITIONS if mask & (1 << at)) for mask in range(64)]
+    left = np.bitwise_count(wanted & ~filled[:, kept]).sum(axis=1)
+    positions = {
+        mask: tuple(at for at in range(1, MOST_SENTENCES + 1) if mask & (1 << at))
+        for mask in set(common[kept].tolist())
+    }
     return CommonBlanks(
-        {drawn[at].key: positions[common[at]] for at in kept},
+        {drawn[at].key: positions[int(common[at])] for at in kept},
         {name: int(count) for name, count in zip(generators, left, strict=True) if count},
         len(ids),
         len(drawn) - len(ids),
     )
 
 
-def shown_by(session: Session, rows: Iterable[Sequence[Cell]], until: datetime | None = None) -> Shown:
+def infills_of(cell: Cell, conditions: Mapping[str, Condition]) -> tuple[Cell, ...]:
+    """A cell of each generator of a cell's condition, in their order."""
+    return tuple(cell._replace(generator=name) for name in conditions[cell.generator].generators)
+
+
+def shown_by(
+    session: Session,
+    conditions: Mapping[str, Condition],
+    rows: Iterable[Sequence[Cell]],
+    until: datetime | None = None,
+) -> Shown:
     """The texts that `rows` of a design show, as of now or of `until`."""
-    cells = {cell for row in rows for cell in row}
+    cells = {one for row in rows for cell in row for one in infills_of(cell, conditions)}
     there = [InfillRow.created_at <= until] if until is not None else []
     generators = dict(session.execute(select(GeneratorRow.id, GeneratorRow.name)).all())
     wanted = [number for number, name in generators.items() if name in {cell.generator for cell in cells}]
@@ -131,9 +148,11 @@ def shown_by(session: Session, rows: Iterable[Sequence[Cell]], until: datetime |
     filled: dict[Cell, Filled] = {}
     for keys in batches(sorted({cell.story for cell in cells}), ASKED_FOR):
         told = session.execute(
-            select(StoryRow.key, StoryRow.id, StoryRow.title, *SENTENCE_COLUMNS).where(StoryRow.key.in_(keys))
+            select(StoryRow.key, StoryRow.id, StoryRow.title, StoryRow.sentences).where(
+                StoryRow.key.in_(keys)
+            )
         )
-        here = {key: ShownStory(id, title, tuple(told)) for key, id, title, *told in told}
+        here = {key: ShownStory(id, title, tuple(sentences)) for key, id, title, sentences in told}
         stories |= here
         of = {story.id: key for key, story in here.items()}
         lines = session.execute(
@@ -151,6 +170,24 @@ def shown_by(session: Session, rows: Iterable[Sequence[Cell]], until: datetime |
             if cell in cells:
                 filled[cell] = Filled(infill, text)
     return Shown(stories, filled)
+
+
+def refuse_other_kind(session: Session, study: StudyFile) -> None:
+    """Raise DesignError if a generator wrote one sentence where the question shows the rest of a story, or
+    the other way round."""
+    query = (
+        select(GeneratorRow.name, RunRow.settings)
+        .join(RunRow, RunRow.generator_id == GeneratorRow.id)
+        .where(GeneratorRow.name.in_(study.design.generators), GeneratorRow.kind != "human")
+    )
+    rest = study.asked.rest
+    wrong = sorted({name for name, made in session.execute(query) if bool(made.get(REST)) != rest})
+    if wrong:
+        raise DesignError(
+            f"question = {study.question!r} shows {'the rest of a story' if rest else 'one sentence'}, and"
+            f" {listed(wrong)} wrote {'one sentence' if rest else 'the rest of a story'}",
+            f"Generate it {'with' if rest else 'without'} --rest, under a name of its own (--as).",
+        )
 
 
 def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
@@ -179,13 +216,13 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
 
 def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> list[Drawn]:
     """The stories of the study's design, as of now or of `until`. Raises DesignError without any."""
-    query = select(StoryRow.id, StoryRow.key, *SENTENCE_COLUMNS).where(
+    query = select(StoryRow.id, StoryRow.key, StoryRow.sentences).where(
         of_split(session, study.design.split, until)
     )
     stories: list[Drawn] = []
     texts: set[bytes] = set()
     lines = session.execute(query.order_by(StoryRow.id), execution_options={"yield_per": AT_ONCE})
-    for number, key, *sentences in lines:
+    for number, key, sentences in lines:
         read = as_read(sentences).encode("utf-8", "surrogatepass")
         text = hashlib.blake2b(read, digest_size=16).digest()
         texts.add(text)
@@ -198,6 +235,36 @@ def drawn_stories(session: Session, study: StudyFile, until: datetime | None = N
         what = f"of split {split!r}" if split not in ("", AUTO) else "in the database"
         raise DesignError(f"there are no stories {what}", splits_hint(session))
     return stories
+
+
+def length_of(session: Session, study: StudyFile, until: datetime | None = None) -> int:
+    """How many sentences each story of the study's split has. Raises DesignError, with counts, if they
+    differ."""
+    length = func.json_array_length(StoryRow.sentences)
+    counts: dict[int, int] = dict(
+        session.execute(
+            select(length, func.count()).where(of_split(session, study.design.split, until)).group_by(length)
+        ).all()
+    )
+    if len(counts) > 1:
+        told = ", ".join(f"{counts[one]:,} of {one}" for one in sorted(counts))
+        raise DesignError(
+            f"the stories have different numbers of sentences ({told}), and those of a study have the same",
+            "Import the stories of each length as a split of its own, and name it with --split.",
+        )
+    return next(iter(counts), SENTENCES)
+
+
+def _whole_rests(
+    study: StudyFile, generators: Mapping[str, int], sentences: int
+) -> list[ColumnElement[bool]]:
+    """The condition that an infill is the rest of its story, as long as the story's own."""
+    if not study.asked.rest:
+        return []
+    lines = func.length(InfillRow.text) - func.length(func.replace(InfillRow.text, "\n", ""))
+    whole = lines == sentences - InfillRow.position
+    human = generators.get(study.design.human)  # whose infills are not shown: the whole story is
+    return [whole if human is None else or_(InfillRow.generator_id == human, whole)]
 
 
 def _generators(session: Session, study: StudyFile) -> dict[str, int]:
@@ -220,7 +287,8 @@ def _filled(
     usable: Sequence[ColumnElement[bool]],
 ) -> NDArray[np.int64]:
     """For each generator and story, the positions that can be shown: bit p for position p."""
-    bit = case({position: 1 << position for position in POSITIONS}, value=InfillRow.position)
+    every = range(1, MOST_SENTENCES + 1)
+    bit = case({position: 1 << position for position in every}, value=InfillRow.position)
     query = (
         select(InfillRow.generator_id, InfillRow.story_id, func.sum(bit))
         # Nobody can mark an empty sentence, whatever statuses are allowed.
@@ -261,7 +329,7 @@ def _refuse_unfit(
 ) -> NoReturn:
     """Raise DesignError: some infills may not be shown. `allowed` are the blanks if all were."""
     for position in study.design.positions:
-        refuse_few(position, int((allowed & (1 << position) != 0).sum()), study.design.row_size)
+        refuse_few(position, int((allowed & (1 << position) != 0).sum()), study.row_size)
     listed = "; ".join(
         f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
         for name, counts in sorted(unfit.items())

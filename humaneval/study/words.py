@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from humaneval.domain import Sentences
-from humaneval.errors import SettingsError
+from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.resources import bundled, word_languages, words_in
+from humaneval.scoring.questions.question import DETECT, load_question
 from humaneval.text import command, number_in
 
 if TYPE_CHECKING:
@@ -68,12 +69,13 @@ class Words:
     """In the language of the page, by key."""
     mturk: bool = False
     """Whether what is not of its own has Mechanical Turk's words."""
+    question: Path | None = None
+    """The folder of the question whose words they are; None for pages without a study."""
 
     def plain(self, key: str, **values: object) -> str:
         """The text of `key`, filled in. Numbers have the decimal sign of the text's language."""
-        return filled_in(
-            self.own.get(key) or words_in(ENGLISH, self.mturk)[key], self.in_language(key, values)
-        )
+        text = self.own.get(key) or words_in(ENGLISH, self.mturk, self.question)[key]
+        return filled_in(text, self.in_language(key, values))
 
     def in_language(self, key: str, values: Mapping[str, object]) -> dict[str, object]:
         """`values` for the text of `key`: amounts and other numbers as its language writes them."""
@@ -93,8 +95,9 @@ class Words:
 
         The control's sentence is on no page.
         """
-        there = {*self.own, *SETTINGS, "control"} if self.language != ENGLISH else set(words_in(ENGLISH))
-        return tuple(key for key in words_in(ENGLISH) if key not in there)
+        every = words_in(ENGLISH, question=self.question)
+        there = {*self.own, *SETTINGS, "control"} if self.language != ENGLISH else every
+        return tuple(key for key in every if key not in there)
 
     def consent(self, study: StudyFile, channel: Channel) -> str:
         """The text of the consent, with the sentences that fit the way people come, and their pay."""
@@ -132,10 +135,11 @@ def words_of(study: StudyFile | None, channel: Channel = "task") -> Words:
     study."""
     mturk = channel == "hit"
     if study is not None:
-        language = study.page.language
-        own = {**words_in(language, mturk), **study.words}
+        language, question = study.page.language, load_question(study.question).folder
+        own = {**words_in(language, mturk, question), **study.words}
         if own:
-            return Words(language, own, mturk)
+            return Words(language, own, mturk, question)
+        return Words(ENGLISH, words_in(ENGLISH, mturk, question), mturk, question)
     return Words(ENGLISH, words_in(ENGLISH, mturk), mturk)
 
 
@@ -143,33 +147,44 @@ def words_of(study: StudyFile | None, channel: Channel = "task") -> Words:
 class Example:
     """The story that is shown before a form, and its language."""
 
-    sentences: Sentences
+    sentences: tuple[str, ...]
     language: str
+    other: str = ""
+    """A second sentence for the position, if the question shows two."""
 
 
 def example_of(study: StudyFile) -> Example:
     """The example story: the study's own, else one in the stories' language, else in the page's."""
     words, stories = words_of(study), study.page.language_of_stories
-    there = words_in(stories)
-    if there and not any(key.startswith("example_") for key in study.words):
-        words = Words(stories, there)
-    first, second, third, fourth, fifth = (words.plain(f"example_{at}") for at in range(1, 6))
-    return Example((first, second, third, fourth, fifth), words.language_of("example_1"))
+    question = load_question(study.question)
+    there = words_in(stories, question=question.folder)
+    if "example_1" in there and not any(key.startswith("example_") for key in study.words):
+        words = Words(stories, there, question=question.folder)
+    sentences = tuple(words.plain(f"example_{at}") for at in range(1, question.example.sentences + 1))
+    other = words.plain("example_other") if len(question.example.generators) > 1 else ""
+    return Example(sentences, words.language_of("example_1"), other)
 
 
 def with_texts(values: dict[str, Any]) -> None:
-    """Fill in the texts that a study file leaves out with those of its language.
+    """Fill in the texts that a study file leaves out with those of its question and language.
 
-    An English one that `init` wrote counts as left out if the page has another language.
+    An English one that `init` wrote counts as left out if the page has another language, or another question.
     """
-    page = values.get("page", {})
+    page, question = values.get("page", {}), values.get("question", DETECT)
     language = page.get("language", ENGLISH) if isinstance(page, dict) else ENGLISH
-    english, own = words_in(ENGLISH), words_in(language) if isinstance(language, str) else {}
+    if not isinstance(language, str):  # pydantic says what is wrong
+        language = ENGLISH
+    try:
+        folder = load_question(str(question)).folder
+    except HumanEvalError:  # and here, the check of the question
+        folder = None
+    english, own = words_in(ENGLISH, question=folder), words_in(language, question=folder)
+    usual = words_in(ENGLISH)
     for key, section in SETTINGS.items():
         settings, name = values.setdefault(section, {}), "text" if key == "consent" else key
         if not isinstance(settings, dict):  # pydantic says what is wrong
             continue
-        if name not in settings or _same(settings[name], english[key]):
+        if name not in settings or _same(settings[name], english[key]) or _same(settings[name], usual[key]):
             text = own.get(key) or english[key]
             settings[name] = text.split(", ") if key == "keywords" else text
 
@@ -183,7 +198,8 @@ def _same(setting: object, english: str) -> bool:
 def refuse_words(study: StudyFile, where: str) -> None:
     """Raise SettingsError for a word that no page has, and for a text with other placeholders than the word
     that it replaces."""
-    english = words_in(ENGLISH)
+    folder = load_question(study.question).folder
+    english = words_in(ENGLISH, question=folder)
     for key, text in study.words.items():
         if key in SETTINGS:
             setting = f"{SETTINGS[key]}.{'text' if key == 'consent' else key}"
@@ -199,7 +215,8 @@ def refuse_words(study: StudyFile, where: str) -> None:
             near = get_close_matches(key, english, n=1, cutoff=0)
             raise SettingsError(
                 f"{where}: words.{key}: there is no such word; the nearest is {near[0]}",
-                f"Every word is in {bundled('hit_templates/words') / 'en.toml'}.",
+                f"Every word is in {bundled('hit_templates/words') / 'en.toml'} or in"
+                f" {folder / 'words' / 'en.toml'}.",
             )
         wanted, given = _placeholders(english[key]), _placeholders(text)
         if wanted != given:

@@ -15,9 +15,9 @@ from humaneval.crowd.answers import (
     CONSENT,
     FORM,
     PRACTICE,
-    choice_field,
-    read_answers,
+    answer_field,
     seconds_field,
+    unscored_field,
 )
 from humaneval.crowd.claims import Opened, Visit, open_in, reopen_in
 from humaneval.crowd.form_of_row import form_shown
@@ -31,6 +31,7 @@ from humaneval.store.engine import connected
 from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
 from humaneval.store.types import now
+from humaneval.study.asked import asked_by
 from humaneval.text import refused_characters
 from humaneval.web.prolific_check import Checker
 from humaneval.web.unanswered import Unanswered
@@ -121,9 +122,13 @@ def known_fields(posted: Mapping[str, str], work: Work) -> dict[str, str]:
 
     The hash of the form comes from us, never from the browser.
     """
-    numbers = range(1, work.passages + 1)
-    practice = [PRACTICE] if work.hit.settings.page.practice else []
-    names = [CONSENT, COMMENT, *practice, *map(choice_field, numbers), *map(seconds_field, numbers)]
+    question, settings = asked_by(work.hit.settings)
+    asked = [field.name for field in question.fields(settings, work.sentences)]
+    names = [CONSENT, COMMENT]
+    if work.hit.settings.page.practice:
+        names += [unscored_field(name, PRACTICE) for name in asked]
+    for place in range(1, work.passages + 1):
+        names += [*(answer_field(name, place) for name in asked), seconds_field(place)]
     clean = {
         name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
         for name in names
@@ -134,20 +139,22 @@ def known_fields(posted: Mapping[str, str], work: Work) -> dict[str, str]:
 
 def with_gaps(work: Work, fields: Mapping[str, str]) -> Form | None:
     """The form with the given answers and marks on what is missing; None if nothing is missing."""
-    answers = read_answers(fields)
-    missing = answers.missing(work.passages)
-    if not missing and answers.consent:
+    answers = work.read(fields)
+    if not answers.missing and answers.consent:
         return None
     form = form_shown(context().engine, work.hit, work.row_id)
-    chosen = {choice.place: choice.choice for choice in answers.choices}
     passages = tuple(
-        replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
+        replace(
+            shown,
+            given=answers.chosen.get(shown.place, {}),
+            seconds=fields.get(seconds_field(shown.place), ""),
+        )
         for shown in form.passages
     )
     return replace(
         form,
         passages=passages,
-        missing=tuple(missing),
+        missing=answers.missing,
         consent_missing=not answers.consent,
         consent_given=bool(answers.consent),
         comment=answers.comment,

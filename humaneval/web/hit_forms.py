@@ -14,14 +14,15 @@ from werkzeug.exceptions import HTTPException
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
 from humaneval.crowd.form_of_row import channel_of, form_shown, tests_at
-from humaneval.crowd.form_page import Delivery, render_handover
+from humaneval.crowd.form_page import Delivery, question_style, render_handover
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
 from humaneval.crowd.work import Work
-from humaneval.errors import StoreError
+from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
+from humaneval.scoring.questions.question import load_question
 from humaneval.store.engine import connected
 from humaneval.store.heartbeat import beat
 from humaneval.store.types import now
@@ -82,6 +83,16 @@ def asset(name: str) -> Response:
     if name not in ASSETS:
         return messages.message("not_found_heading", "no_file", status=404)
     return Response(_asset(name), mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
+
+
+@blueprint.get("/assets/<question>/style.css")
+def style(question: str) -> Response:
+    """The style sheet of a question."""
+    try:
+        text = question_style(load_question(question).folder)
+    except UsageError:
+        return messages.message("not_found_heading", "no_file", status=404)
+    return Response(text, mimetype="text/css", headers={"Cache-Control": "public, max-age=300"})
 
 
 @cache

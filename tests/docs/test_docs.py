@@ -85,7 +85,9 @@ def test_the_study_file_that_init_writes_has_every_setting_at_its_default() -> N
     text = (bundled("bundled") / "study.toml").read_text(encoding="utf-8")
     written = tomllib.loads(text)
     assert written.pop("words") == {}
-    sections = {name: field for name, field in StudyFile.model_fields.items() if name != "words"}
+    assert (written["question"], written["answers"]) == ("detect", {})
+    apart = ("words", "question", "answers")
+    sections = {name: field for name, field in StudyFile.model_fields.items() if name not in apart}
     for section, field in sections.items():
         model = field.annotation
         assert isinstance(model, type)

@@ -210,8 +210,7 @@ def test_X23_no_form_shows_a_text_twice_and_the_audit_counts_by_text(
     with writing(database) as session:  # as if the study had been made from ids
         first, *others = session.scalars(select(StoryRow).order_by(StoryRow.id)).all()
         for other in others:
-            other.sentence1, other.sentence2, other.sentence3 = first.sentences[:3]
-            other.sentence4, other.sentence5 = first.sentences[3].upper(), first.sentences[4]
+            other.sentences = [*first.sentences[:3], first.sentences[3].upper(), first.sentences[4]]
     assert twice(database) == 2
 
 

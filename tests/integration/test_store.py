@@ -156,7 +156,7 @@ def test_a_write_that_fails_half_way_leaves_nothing(engine: Engine) -> None:
 def test_the_database_refuses_a_position_that_no_story_has(engine: Engine, study_factory: Factory) -> None:
     study_factory(engine)
     with pytest.raises(IntegrityError, match="ck_infills_position"), writing(engine) as session:
-        session.execute(InfillRow.__table__.update().values(position=6))
+        session.execute(InfillRow.__table__.update().values(position=21))
 
 
 def test_sqlite_is_set_so_that_an_acknowledged_write_survives_a_power_cut(sqlite_engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import shlex
 import shutil
@@ -56,6 +57,8 @@ def content(path: Path) -> Content:
 
 def as_before(now: Content, before: Content) -> Content:
     """What `now` holds of the tables and columns that there were before."""
+    for row in now.get("stories", []):  # which had five sentences in columns of their own
+        row |= {f"sentence{number}": text for number, text in enumerate(json.loads(row["sentences"]), 1)}
     return {
         name: sorted(({column: row[column] for column in rows[0]} for row in now[name]), key=repr)
         for name, rows in before.items()

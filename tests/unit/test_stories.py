@@ -637,3 +637,62 @@ def test_X24_an_id_or_a_title_that_nobody_can_see_is_refused(write: Write, colum
     row[column] = "x\u200b"
     (reason,) = reasons(read_stories(write(table(tuple(row)))))
     assert "U+200B, which is invisible" in reason
+
+
+def told_in(sentences: int, number: int = 4) -> list[list[str]]:
+    return [
+        [f"Ann saw {word} at {at} o'clock." for at in range(1, sentences + 1)]
+        for word in ("rain", "snow", "hail", "wind")[:number]
+    ]
+
+
+@pytest.mark.parametrize("sentences", [3, 4, 6, 10, 20])
+@pytest.mark.parametrize("kind", ["columns", "lists", "texts", "lines", "paragraphs", "titled"])
+def test_a_file_whose_stories_all_have_another_length_is_read(
+    write: Callable[..., Path], kind: str, sentences: int
+) -> None:
+    told = told_in(sentences)
+    text = {
+        "columns": lambda: "\n".join(
+            [",".join(["id", *(f"sentence{at}" for at in range(1, sentences + 1))])]
+            + [",".join([f"s{number}", *one]) for number, one in enumerate(told)]
+        ),
+        "lists": lambda: "\n".join(json.dumps({"sentences": one}) for one in told),
+        "texts": lambda: "\n".join(json.dumps({"text": " ".join(one)}) for one in told),
+        "lines": lambda: "\n".join(" ".join(one) for one in told),
+        "paragraphs": lambda: "\n\n".join("\n".join(one) for one in told),
+        "titled": lambda: "\n".join(f"t{number}\t{' '.join(one)}" for number, one in enumerate(told)),
+    }[kind]()
+    read = read_stories(write(text + "\n"))
+    assert [list(story.sentences) for story in read.stories] == told
+    assert not read.problems
+
+
+def test_one_story_of_five_makes_the_others_wrong(write: Callable[..., Path]) -> None:
+    told = [*told_in(10, 3), *told_in(5, 1)]
+    read = read_stories(write("\n".join(json.dumps({"sentences": one}) for one in told)))
+    assert len(read.stories) == 1
+    assert {problem.reason for problem in read.problems} == {"10 sentences, not 5"}
+
+
+def test_few_stories_of_another_length_are_read_if_it_is_said(write: Callable[..., Path]) -> None:
+    path = write("\n".join(json.dumps({"sentences": one}) for one in told_in(4, 2)))
+    assert {problem.reason for problem in read_stories(path).problems} == {"4 sentences, not 5"}
+    assert len(read_stories(path, sentences=4).stories) == 2
+    assert {problem.reason for problem in read_stories(path, sentences=7).problems} == {"4 sentences, not 7"}
+
+
+def test_a_mapping_says_how_many_sentences_there_are(write: Callable[..., Path]) -> None:
+    path = write("a,b,c\n" + "\n".join(",".join(one) for one in told_in(3, 2)))
+    mapping = parse_mapping("sentence1=a,sentence2=b,sentence3=c")
+    assert [len(story.sentences) for story in read_stories(path, mapping=mapping).stories] == [3, 3]
+
+
+def test_a_seventh_column_that_some_stories_fill_is_too_many(write: Callable[..., Path]) -> None:
+    lines = [",".join([f"s{at}", *one]) for at, one in enumerate(told_in(6))]
+    header = ",".join(["id", *(f"sentence{at}" for at in range(1, 8))])
+    read = read_stories(write("\n".join([header, *(f"{line}," for line in lines)])), sentences=6)
+    assert len(read.stories) == 4
+    longer = [f"{lines[0]},Too much.", *(f"{line}," for line in lines[1:])]
+    read = read_stories(write("\n".join([header, *longer])), sentences=6)
+    assert [problem.reason for problem in read.problems] == ["more than 6 sentences"]

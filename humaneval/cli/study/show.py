@@ -86,7 +86,7 @@ def _list(app: App, as_json: bool) -> None:
 def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Addition], who: Answerers) -> None:
     say(
         f"{facts['study']}: {counted(facts['rows'], 'row')} of"
-        f" {counted(settings.design.row_size, 'passage')} ({', '.join(settings.design.generators)}),"
+        f" {counted(settings.row_size, 'passage')} ({', '.join(settings.design.generators)}),"
         f" seed {facts['seed']}"
     )
     if facts["simulated"]:

@@ -13,12 +13,15 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
+from humaneval.crowd.controls import passages_of
 from humaneval.crowd.ledger import find_assignment
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.domain import Role
 from humaneval.errors import UsageError
+from humaneval.scoring.questions.question import Answer, Truth
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow, RowPassageRow
+from humaneval.store.tables import AssignmentRow, ResponseRow
+from humaneval.study.asked import Asked, asked_by
 from humaneval.text import command
 
 SHORT_MINUTES = 5
@@ -36,26 +39,29 @@ class Evidence(NamedTuple):
 
 class _Place(NamedTuple):
     number: int
-    position: int
-    is_control: bool
-    choice: int | None
+    truth: Truth
+    answer: Answer | None
 
 
 def evidence_for(at: StudyAtPlatform, assignment: str) -> Evidence:
     """The reason for rejecting a submission. Raises UsageError if Prolific would call none valid."""
     with reading(at.engine) as session:
         work = find_assignment(session, at, assignment)
-        lines = session.execute(
-            select(RowPassageRow.place, PassageRow.position, PassageRow.role, ResponseRow.choice)
-            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
-            .outerjoin(
-                ResponseRow,
-                (ResponseRow.assignment_id == work.id) & (ResponseRow.place == RowPassageRow.place),
+        asked = asked_by(at.settings)
+        given = {
+            line.place: line
+            for line in session.execute(
+                select(ResponseRow.place, ResponseRow.choice, ResponseRow.answer).where(
+                    ResponseRow.assignment_id == work.id
+                )
             )
-            .where(RowPassageRow.row_id == work.row_id)
-            .order_by(RowPassageRow.place)
-        )
-        places = [_Place(place, at_, role == Role.CONTROL, choice) for place, at_, role, choice in lines]
+        }
+        places = [
+            _Place(each.place, each.truth, asked.answer(line.choice, line.answer, each.truth.sentences))
+            if (line := given.get(each.place))
+            else _Place(each.place, each.truth, None)
+            for each in passages_of(session.connection(), at.settings, work.row_id)
+        ]
         times: dict[int, float] = defaultdict(float)
         for work_id, seconds in session.execute(
             select(ResponseRow.assignment_id, ResponseRow.seconds)
@@ -66,7 +72,7 @@ def evidence_for(at: StudyAtPlatform, assignment: str) -> Evidence:
         found = [
             *_gaps(places),
             *_haste(times, work.id),
-            *_controls(places, at.settings.hit.expected_minutes),
+            *_controls(places, asked, at.settings.hit.expected_minutes),
         ]
     if not found:
         raise UsageError(
@@ -79,27 +85,28 @@ def evidence_for(at: StudyAtPlatform, assignment: str) -> Evidence:
     return Evidence(found[0].category, f"We are sorry that we cannot accept this submission. {task} {facts}")
 
 
-def _controls(places: list[_Place], minutes: float) -> list[Evidence]:
+def _controls(places: list[_Place], asked: Asked, minutes: float) -> list[Evidence]:
     """Failed checks, if there are as many as Prolific asks for."""
-    controls = [each for each in places if each.is_control and each.choice is not None]
-    missed = [each for each in controls if each.choice != each.position]
+    controls = [each for each in places if each.truth.role is Role.CONTROL and each.answer is not None]
+    missed = [each for each in controls if not asked.passed(each.truth, each.answer or {})]
     if len(missed) < (1 if minutes < SHORT_MINUTES else 2):
         return []
     told = "; ".join(
-        f"in story {each.number} it is sentence {each.position}, and sentence {each.choice} was marked"
+        f"in story {each.number} it is {asked.obvious(each.truth)}, and the answer was"
+        f" {asked.said(each.answer or {}, each.truth.sentences)}"
         for each in missed
     )
     return [
         Evidence(
             "FAILED_CHECK",
-            f"In {len(missed)} of {len(controls)} stories with a sentence that says that a computer wrote it,"
-            f" another sentence was marked: {told}.",
+            f"In {len(missed)} of {len(controls)} stories with an obvious answer, another answer was given:"
+            f" {told}.",
         )
     ]
 
 
 def _gaps(places: list[_Place]) -> list[Evidence]:
-    answered = sum(each.choice is not None for each in places)
+    answered = sum(each.answer is not None for each in places)
     if answered == len(places):
         return []
     if not answered:

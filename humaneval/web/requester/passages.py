@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import joinedload
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import aliased, joinedload
 
 from humaneval.crowd.review import would_exclude
+from humaneval.domain import Role
+from humaneval.scoring.questions.question import Answer, Truth
 from humaneval.store.engine import reading
 from humaneval.store.tables import (
     COLLECTED,
@@ -18,8 +21,12 @@ from humaneval.store.tables import (
     StoryRow,
     WorkerRow,
 )
+from humaneval.study.asked import Asked, asked_by
 from humaneval.study.stored import Study
 from humaneval.web.requester.render import PER_PAGE, Paged
+
+_other = aliased(GeneratorRow)
+_WHOLE = [joinedload(each) for each in (PassageRow.story, PassageRow.generator, PassageRow.other_generator)]
 
 
 class Listed(NamedTuple):
@@ -32,7 +39,7 @@ class Listed(NamedTuple):
     role: str
     position: int
     sentence: str
-    """The one that a generator wrote, or Human's at the held-out position."""
+    """The first that a generator wrote, or Human's at the held-out position."""
     answers: int
 
 
@@ -42,7 +49,10 @@ class AnswerTo(NamedTuple):
     worker: str
     state: str
     place: int
-    choice: int
+    said: str
+    """The answer in words."""
+    found: bool | None
+    """Whether it is the obvious one; None if nothing is obvious about the passage."""
     seconds: float | None
     stood_out: str
     """Why `review` would leave it out; empty if it counts."""
@@ -55,26 +65,47 @@ class Passage(NamedTuple):
     story: str
     title: str
     generator: str
+    other: str
+    """Who wrote a second sentence for the position; empty if there is none."""
     role: str
     position: int
+    """One more than there are sentences if a person wrote all."""
     sentences: list[str]
-    chosen: list[int]
-    """How many marked sentence 1, 2, … 5."""
+    alternative: str
+    by_machine: range
+    """The numbers of the sentences that were replaced, or held out."""
+    given: list[Given]
     answers: list[AnswerTo]
+
+
+class Given(NamedTuple):
+    """How many people gave an answer to one of the question's fields."""
+
+    said: str
+    people: int
 
 
 def passages(study: Study, page: int, generator: str = "") -> Paged[Listed]:
     """A page of the passages, in the order of stories; of one generator, or of all."""
     of = [PassageRow.study_id == study.id]
     if generator:
-        of.append(GeneratorRow.name == generator)
+        of.append(or_(GeneratorRow.name == generator, _other.name == generator))
     with reading(study.engine) as session:
-        joined = select(PassageRow.id).join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        joined = (
+            select(PassageRow.id)
+            .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+            .outerjoin(_other, _other.id == PassageRow.other_generator_id)
+        )
         total = session.scalar(select(func.count()).select_from(joined.where(*of).subquery())) or 0
         paged = Paged[Listed].at(page, total)
         ids = session.scalars(
             joined.where(*of)
-            .order_by(PassageRow.story_id, PassageRow.position, PassageRow.generator_id)
+            .order_by(
+                PassageRow.story_id,
+                PassageRow.position,
+                PassageRow.generator_id,
+                PassageRow.other_generator_id,
+            )
             .limit(PER_PAGE)
             .offset(paged.offset)
         ).all()
@@ -88,11 +119,7 @@ def passages(study: Study, page: int, generator: str = "") -> Paged[Listed]:
         )
         rows = {
             row.id: row
-            for row in session.scalars(
-                select(PassageRow)
-                .where(PassageRow.id.in_(ids))
-                .options(joinedload(PassageRow.story), joinedload(PassageRow.generator))
-            )
+            for row in session.scalars(select(PassageRow).where(PassageRow.id.in_(ids)).options(*_WHOLE))
         }
     return paged.of(
         [
@@ -100,10 +127,12 @@ def passages(study: Study, page: int, generator: str = "") -> Paged[Listed]:
                 row.id,
                 row.story.key,
                 _title(row.story),
-                row.generator.name,
+                " | ".join(_names(row)),
                 row.role,
                 row.position,
-                row.sentences[row.position - 1],
+                " | ".join(
+                    [*row.sentences[row.position - 1 :][:1], *([row.alternative] if row.alternative else [])]
+                ),
                 answers.get(row.id, 0),
             )
             for row in map(rows.__getitem__, ids)
@@ -117,7 +146,7 @@ def passage(study: Study, passage_id: int) -> Passage | None:
         row = session.scalar(
             select(PassageRow)
             .where(PassageRow.id == passage_id, PassageRow.study_id == study.id)
-            .options(joinedload(PassageRow.story), joinedload(PassageRow.generator))
+            .options(*_WHOLE)
         )
         if row is None:
             return None
@@ -129,6 +158,7 @@ def passage(study: Study, passage_id: int) -> Passage | None:
                 AssignmentRow.state,
                 ResponseRow.place,
                 ResponseRow.choice,
+                ResponseRow.answer,
                 ResponseRow.seconds,
                 AssignmentRow.excluded,
             )
@@ -142,24 +172,60 @@ def passage(study: Study, passage_id: int) -> Passage | None:
             for endpoint in {line.endpoint for line in lines}
             for id, why in would_exclude(study, endpoint).items()
         }
-        answers = [AnswerTo(*line[2:-1], decided.get(line.id, line.excluded)) for line in lines]
-        chosen = [sum(one.choice == each for one in answers) for each in range(1, len(row.sentences) + 1)]
+        asked, count = asked_by(study.settings), len(row.sentences)
+        names = _names(row)
+        truth = Truth(tuple(names), Role(row.role), row.position, count, study.settings.design.control)
+        told = [asked.answer(line.choice, line.answer, count) for line in lines]
+        answers = [
+            AnswerTo(
+                line.pseudonym,
+                line.state,
+                line.place,
+                asked.said(answer, count),
+                asked.found(truth, answer),
+                line.seconds,
+                decided.get(line.id, line.excluded),
+            )
+            for line, answer in zip(lines, told, strict=True)
+        ]
         return Passage(
             row.id,
             row.story.key,
             row.story.title,
-            row.generator.name,
+            names[0],
+            names[1] if len(names) > 1 else "",
             row.role,
             row.position,
             row.sentences,
-            chosen,
+            row.alternative or "",
+            range(row.position, (count if asked.question.rest else row.position) + 1),
+            _given(asked, told, count),
             answers,
         )
+
+
+def _given(asked: Asked, answers: Sequence[Answer], sentences: int) -> list[Given]:
+    """How often each answer was given, of each field."""
+    question, settings = asked
+    fields = question.fields(settings, sentences)
+    return [
+        Given(
+            question.said(field.name, value, settings, sentences),
+            sum(answer.get(field.name) == value for answer in answers),
+        )
+        for field in fields
+        for value in range(1, field.values + 1)
+        if len(fields) > 1 or question.complete({field.name: value}, settings, sentences)
+    ]
+
+
+def _names(row: PassageRow) -> list[str]:
+    return [each.name for each in (row.generator, row.other_generator) if each is not None]
 
 
 def _title(story: StoryRow) -> str:
     """Its title, or how it begins."""
     if story.title.strip():
         return story.title.strip()
-    words = story.sentence1.split()
+    words = story.sentences[0].split()
     return " ".join(words[:6]) + "…" * (len(words) > 6)

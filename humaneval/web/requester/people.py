@@ -19,13 +19,13 @@ from humaneval.store.queries import comment_lines
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
-    GeneratorRow,
     PassageRow,
     PaymentRow,
     ResponseRow,
     StudyRow,
     WorkerRow,
 )
+from humaneval.study.asked import asked_by, truth_of, with_truth
 from humaneval.study.stored import Study
 from humaneval.web.requester.render import PER_PAGE, Paged
 
@@ -60,7 +60,10 @@ class AnswerOf(NamedTuple):
     generator: str
     role: str
     position: int
-    choice: int
+    said: str
+    """The answer in words."""
+    found: bool | None
+    """Whether it is the obvious one; None if nothing is obvious about the passage."""
     seconds: float | None
 
 
@@ -108,7 +111,7 @@ def person(study: Study, pseudonym: str) -> list[Done]:
             return []
         forms = _forms(session, study, [worker]).get(worker, [])
         ids = [form.id for form in forms]
-        answers, payments = _answers(session, ids), _payments(session, ids)
+        answers, payments = _answers(session, study, ids), _payments(session, ids)
         comments = _comments(session, ids)
     return [Done(form, answers[form.id], payments[form.id], comments.get(form.id, "")) for form in forms]
 
@@ -213,26 +216,39 @@ def _form(one: AssignmentRow, sums: Mapping[int, object], stood_out: str, names:
     )
 
 
-def _answers(session: Session, forms: Sequence[int]) -> dict[int, list[AnswerOf]]:
+def _answers(session: Session, study: Study, forms: Sequence[int]) -> dict[int, list[AnswerOf]]:
     found: dict[int, list[AnswerOf]] = defaultdict(list)
+    asked = asked_by(study.settings)
     lines = session.execute(
-        select(
-            ResponseRow.assignment_id,
-            ResponseRow.place,
-            PassageRow.id,
-            GeneratorRow.name,
-            PassageRow.role,
-            PassageRow.position,
-            ResponseRow.choice,
-            ResponseRow.seconds,
+        with_truth(
+            select(
+                ResponseRow.assignment_id,
+                ResponseRow.place,
+                PassageRow.id.label("passage_id"),
+                ResponseRow.choice,
+                ResponseRow.answer,
+                ResponseRow.seconds,
+            )
+            .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+            .where(ResponseRow.assignment_id.in_(forms))
+            .order_by(ResponseRow.assignment_id, ResponseRow.place)
         )
-        .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .where(ResponseRow.assignment_id.in_(forms))
-        .order_by(ResponseRow.assignment_id, ResponseRow.place)
     )
-    for form, *line in lines:
-        found[form].append(AnswerOf._make(line))
+    for line in lines:
+        truth = truth_of(line, study.settings)
+        answer = asked.answer(line.choice, line.answer, truth.sentences)
+        found[line.assignment_id].append(
+            AnswerOf(
+                line.place,
+                line.passage_id,
+                " | ".join(truth.generators),
+                line.role,
+                line.position,
+                asked.said(answer, truth.sentences),
+                asked.found(truth, answer),
+                line.seconds,
+            )
+        )
     return found
 
 

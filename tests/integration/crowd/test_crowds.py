@@ -155,7 +155,9 @@ def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(
     delivery = Delivery(action="form/a?b&c", token="t'", root="../")
     for form in (*forms, *forms):
         assert render_form(form, delivery) == _rendered(form, delivery)
-    chosen = replace(forms[0], passages=(replace(odd, choice=2), *forms[0].passages[1:]), missing=(2,))
+    chosen = replace(
+        forms[0], passages=(replace(odd, given={"choice": 2}), *forms[0].passages[1:]), missing=(2,)
+    )
     assert render_form(chosen, delivery) == _rendered(chosen, delivery)
     fields = {"form": "<x>", "comment": "a\n&b"}
     for _ in range(2):
@@ -165,6 +167,4 @@ def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(
 
 
 def _rendered(form: Form, delivery: Delivery) -> str:
-    return render(
-        "detection.html", form.study, delivery.channel, form=form, delivery=delivery, root=delivery.root
-    )
+    return render("form.html", form.study, delivery.channel, form=form, delivery=delivery, root=delivery.root)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine, insert, select
 
-from humaneval.crowd.answers import CONSENT, FORM, choice_field, seconds_field
+from humaneval.crowd.answers import CONSENT, FORM, answer_field, seconds_field
 from humaneval.store.engine import writing
 from humaneval.store.tables import (
     AnswerRow,
@@ -67,7 +67,7 @@ def answer_by_link(engine: Engine, forms: int, name: str = "study") -> None:
                     "fields": {
                         FORM: row.shown_hash,
                         CONSENT: "1",
-                        **{choice_field(place): str((number + place) % 5 + 1) for place in places},
+                        **{answer_field("choice", place): str((number + place) % 5 + 1) for place in places},
                         **{seconds_field(place): "12.5" for place in places},
                     },
                 }

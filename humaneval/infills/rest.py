@@ -1,0 +1,92 @@
+"""The rest of a story, written sentence by sentence by a generator of single sentences.
+
+For each sentence the generator sees the story so far and nothing after it, so that any generator will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from humaneval.domain import Blank, Generator, Infill, InfillStatus, Provenance, verdict_on
+from humaneval.text import normalise, split_into
+
+REST = "rest"
+"""The setting, in a run's provenance, of a generator whose infills are the rest of a story."""
+CHUNK = 32
+"""Stories that are continued together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A generator whose infill is everything from the blank on, a sentence a line."""
+
+    inner: Generator
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def provenance(self) -> Provenance:
+        found = self.inner.provenance
+        return replace(found, settings={**found.settings, REST: True})
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        remaining = iter(blanks)
+        while chunk := list(islice(remaining, CHUNK)):
+            yield from self._continued(chunk)
+
+    def _continued(self, blanks: Sequence[Blank]) -> Iterator[Infill]:
+        written: list[list[Infill]] = [[] for _ in blanks]
+        going = list(range(len(blanks)))
+        while going:
+            asked = [_next(blanks[at], written[at]) for at in going]
+            for at, infill in zip(going, self.inner.infill(asked), strict=True):
+                written[at].append(infill)
+            going = [at for at in going if _goes_on(blanks[at], written[at])]
+        for blank, infills in zip(blanks, written, strict=True):
+            last = infills[-1]
+            text = "\n".join(normalise(one.text) for one in infills)
+            yield Infill(blank, text, last.status, last.detail, last.extra if len(infills) == 1 else {})
+
+
+def _next(blank: Blank, written: Sequence[Infill]) -> Blank:
+    """The blank after what was written: the last sentence of a story that ends there."""
+    story, at = blank.story, blank.position - 1
+    so_far = (*story.sentences[:at], *(normalise(one.text) for one in written))
+    shorter = replace(story, sentences=(*so_far, story.sentences[len(so_far)]))
+    return Blank(shorter, len(shorter.sentences), blank.sample)
+
+
+def _goes_on(blank: Blank, written: Sequence[Infill]) -> bool:
+    """Whether there is more to write: not after a sentence that nothing can follow."""
+    whole = len(blank.story.sentences) - blank.position + 1
+    return len(written) < whole and written[-1].status is InfillStatus.OK and bool(written[-1].text.strip())
+
+
+def judge_rest(infill: Infill) -> Infill:
+    """Give an `ok` rest the status that it deserves: that of its first faulty sentence.
+
+    A text without line feeds is split. There must be as many sentences as the story has left.
+    """
+    blank = infill.blank
+    story, whole = blank.story, len(blank.story.sentences) - blank.position + 1
+    lines = [normalise(line) for line in infill.text.strip().split("\n")]
+    if len(lines) == 1 < whole:
+        lines = list(split_into(whole, lines[0], story.language).sentences)
+    infill = replace(infill, text="\n".join(lines))
+    if infill.status is not InfillStatus.OK:
+        return infill
+    for line in lines:
+        found = verdict_on(line, language=story.language)
+        if found.status is not InfillStatus.OK:
+            text = "" if found.status is InfillStatus.UNPRINTABLE else infill.text
+            return replace(infill, text=text, status=found.status, detail=found.detail)
+    if len(lines) != whole:
+        status = InfillStatus.CUT if len(lines) < whole else InfillStatus.SEVERAL_SENTENCES
+        return replace(infill, status=status, detail=f"{len(lines)} sentences, not {whole}")
+    if lines == [normalise(one) for one in story.sentences[blank.position - 1 :]]:
+        return replace(infill, status=InfillStatus.SAME_AS_ORIGINAL)
+    return infill

@@ -1,0 +1,96 @@
+"""Where does the machine begin? The score is the mean of the points: max(5 − d, 0), if d sentences late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from humaneval.domain import Role
+from humaneval.scoring.questions.question import (
+    CHOICE,
+    Answer,
+    AnswerField,
+    Figure,
+    Question,
+    Scale,
+    Settings,
+    ShownPassage,
+    Truth,
+)
+
+MOST_POINTS = 5
+"""The points for the boundary itself, as in RoFT (Dugan and others, 2020)."""
+
+
+def points(position: int, choice: int) -> int:
+    """The points for saying that the machine begins with sentence `choice`, if it begins with `position`.
+
+    >>> points(4, 4), points(4, 6), points(4, 3), points(4, 10)
+    (5, 3, 0, 0)
+    """
+    return max(MOST_POINTS - (choice - position), 0) if choice >= position else 0
+
+
+class Boundary(Question):
+    """The sentences appear one by one. The first is a person's; a machine may have written from one on."""
+
+    name = "boundary"
+    summary = "With which sentence of the story does the machine begin?"
+    example = Truth(("control",), Role.CONTROL, 4, 5, "control")
+    finds = True
+    rest = True
+
+    def positions(self, sentences: int) -> tuple[int, ...]:
+        """Not the first, which a person wrote always."""
+        return tuple(range(2, sentences + 1))
+
+    def show(self, story: tuple[str, ...], position: int, texts: tuple[str, ...], role: Role) -> ShownPassage:
+        """The story up to the position and the machine's rest, a sentence a line; a person's whole story has
+        its boundary after the end."""
+        if role is Role.HUMAN:
+            return ShownPassage(story, len(story) + 1)
+        return ShownPassage((*story[: position - 1], *texts[0].split("\n")), position)
+
+    def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
+        """The machine's first sentence, from 2; one more than there are: a person wrote all of it."""
+        return (AnswerField(CHOICE, sentences + 1),)
+
+    def complete(self, answer: Answer, settings: Settings, sentences: int) -> bool:
+        """Nobody can answer that the machine wrote the first sentence."""
+        return 2 <= answer.get(CHOICE, 0) <= sentences + 1
+
+    def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
+        """The machine's first sentence, by its number."""
+        return f"machine from sentence {value}" if value <= sentences else "all by a person"
+
+    def scales(self, settings: Settings, sentences: int) -> tuple[Scale, ...]:
+        """Points from 0 to 5."""
+        higher = "people found more nearly where the machine begins"
+        return (Scale("", 0.0, MOST_POINTS, f"mean points (0–{MOST_POINTS})", higher),)
+
+    def outcomes(self, truth: Truth, answer: Answer, scale: str, settings: Settings) -> tuple[float, ...]:
+        """Points only at or after the boundary."""
+        return (float(points(truth.position, answer[CHOICE])),)
+
+    def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
+        """Mean points of any answer to any position, both uniform."""
+        places = range(2, sentences + 2)
+        worth = [points(position, choice) for position in places[:-1] for choice in places]
+        return Figure(sum(worth) / len(worth), "the mean points that answers at random give")
+
+    def simulate(
+        self, rng: Random, truth: Truth, skills: Sequence[float], careless: bool, settings: Settings
+    ) -> Answer:
+        """The boundary, known with the skill's probability, else any."""
+        skill = 0.0 if careless else skills[0]
+        known = rng.random() < skill
+        return {CHOICE: truth.position if known else rng.choice(range(2, truth.sentences + 2))}
+
+    def true_score(
+        self, generator: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""
+    ) -> float | None:
+        """Full points for those who know; others get what chance gives where positions are uniform."""
+        guess = self.chance(settings, sentences)
+        return (
+            None if guess is None else skills[generator] * MOST_POINTS + (1 - skills[generator]) * guess.value
+        )

@@ -1,0 +1,100 @@
+"""Each question by link: simulated people of known skill answer its real pages, and their scores tell it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from math import sqrt
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.endpoints import link
+from humaneval.crowd.link import Link, open_invitation
+from humaneval.crowd.review import MISSED_CONTROL, review_work
+from humaneval.domain import Role
+from humaneval.settings import Settings
+from humaneval.simulated import Skills, crowd_for, follow_links
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow
+from humaneval.study.asked import asked_by, truth_of, with_truth
+from humaneval.study.create import create_study
+from humaneval.study.stored import Study, open_study, study_key
+from humaneval.web.app import create_app, running
+from tests.integration.link.people import LinkStudy
+from tests.integration.test_questions import fill, read, stories_of
+
+SKILLS = Skills(by_generator={"control": 1.0, "human": 0.0, "ilm": 0.2, "lm": 0.8})
+SCORED = {"human", "ilm", "lm"}
+PEOPLE = 30
+SCALES = {"fluency": ["not fluent", "fluent"], "fit": ["does not fit", "fits well"]}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "detect": {},
+    "prefer": {"ties": True},
+    "rate": {"scales": SCALES, "mark": True},
+    "boundary": {},
+}
+
+
+@pytest.fixture
+def asked(sqlite_engine: Engine) -> Iterator[Callable[..., LinkStudy]]:
+    """A study of a question, served."""
+    with running(create_app(Settings(), sqlite_engine)) as port:
+
+        def make(question: str) -> LinkStudy:
+            fill(sqlite_engine, stories_of(6, 30), rest=question == "boundary")
+            settings = read(question, QUESTIONS[question], annotators=PEOPLE)
+            create_study(sqlite_engine, "study", settings, "")
+            url = f"http://localhost:{port}"
+            return LinkStudy(sqlite_engine, "study", url, Link(link(url), sqlite_engine, pay="none"))
+
+        yield make
+
+
+def scores_of(study: Study) -> dict[tuple[str, str], list[float]]:
+    """The outcomes of forms that count, by generator and scale; those of controls apart."""
+    asked, found = asked_by(study.settings), defaultdict(list)
+    with reading(study.engine) as session:
+        lines = session.execute(
+            with_truth(
+                select(ResponseRow.choice, ResponseRow.answer)
+                .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+                .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+                .where(AssignmentRow.excluded == "", PassageRow.role != Role.CONTROL)
+            )
+        ).all()
+    for line in lines:
+        truth = truth_of(line, study.settings)
+        answer = asked.answer(line.choice, line.answer, truth.sentences)
+        for scale in asked.question.scales(asked.settings, truth.sentences):
+            worth = asked.question.outcomes(truth, answer, scale.name, asked.settings)
+            for generator, outcome in zip(truth.generators, worth, strict=True):
+                found[generator, scale.name].append(outcome)
+    return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_people_of_known_skill_give_the_truth_back_by_link(asked: Callable, question: str) -> None:
+    up = asked(question)
+    study = open_study(up.engine, "study")
+    crowd = crowd_for(study, PEOPLE, SKILLS, careless=0.2, seed=4)
+    (address,) = up.invite(open_invitation())
+    assert follow_links(crowd, [address], study_key(study)) == (PEOPLE, 0)
+    collected = up.collect()
+    assert (collected.submissions, collected.differences) == (PEOPLE, ())
+    assert collected.responses == PEOPLE * study.settings.row_size
+    why = [work.excluded for work in review_work(study, "link")]
+    assert set(why) == {"", MISSED_CONTROL}
+    assert 2 <= why.count(MISSED_CONTROL) <= 10
+    scores = scores_of(study)
+    assert {name for name, _ in scores} == SCORED
+    skills = {name: SKILLS.of(name) for name in SCORED}
+    for (name, scale), outcomes in scores.items():
+        if question == "boundary" and name == "human":  # its boundary is always after the end
+            continue
+        truth = study.settings.asked.true_score(name, skills, study.settings.answer_settings, 6, scale)
+        assert truth is not None
+        width = 3 * max(stdev(outcomes), 0.1) / sqrt(len(outcomes))
+        assert abs(mean(outcomes) - truth) <= width, (name, scale, mean(outcomes), truth)
