@@ -128,39 +128,6 @@ def judged(
     return _one_spelling(made, str.casefold, "") if ignore_case else made
 
 
-def correct(frame: pd.DataFrame, sheet: Sheet, gold: Sequence[str | None]) -> pd.DataFrame:
-    """The same judgments as 1 if they equal the right answer in `gold`, else 0.
-
-    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second), like
-    forms whose passages follow the order of a file. Text with one number is compared by that number
-    (Paragraph 2 equals paragraph_2), other text in any case. Raises InputError if the counts differ or a
-    right answer is blank.
-    """
-    if "hit_number" not in sheet.frame.columns or frame[NUMBER].isna().any():
-        raise UsageError("--gold needs a file in the format hits-json and a --value with {}")
-    places = sorted(set(frame[NUMBER]))
-    hits = sheet.frame["hit_number"].astype(int)
-    expected = int(hits.max()) * len(places)
-    if expected != len(gold):
-        raise InputError(
-            f"{int(hits.max())} HITs with {len(places)} passages each need {expected} right answers; the file"
-            f" has {len(gold)}",
-            "Choose the passages to compare, for example --numbers 1-5.",
-        )
-    blank = [place for place, answer in enumerate(gold, 1) if not cell_text(answer)]
-    if blank:
-        raise InputError(
-            f"{len(blank)} of {len(gold)} right answers are blank: {listed(blank)} (counted from 1)",
-            "Fill them in: an answer cannot be compared with nothing.",
-        )
-    rank = {number: place for place, number in enumerate(places)}
-    right = [
-        _key(value) == _key(gold[(int(hits[line]) - 1) * len(places) + rank[number]] or "")
-        for line, number, value in zip(frame[LINE], frame[NUMBER], frame[VALUE], strict=True)
-    ]
-    return frame.assign(**{VALUE: [str(int(one)) for one in right]})
-
-
 def column_at(frame: pd.DataFrame, name: str, number: int | None, flag: str) -> str:
     """The column that `name` stands for: {} in it is the `number` of the judgment. Raises UsageError."""
     if PLACE not in name:
@@ -195,8 +162,12 @@ def _part(
     keys = list(zip(*(_texts(frame, name, one, "--item") for name in items), strict=True))
     own_items = any(PLACE in name for name in items)
     question = one.flag if own_items else one.source if people else one.column
+    workers: list[str | None]
     if worker is None:
-        workers: list[str | None] = [None] * size
+        workers = [None] * size
+    elif worker in (COLUMN, NUMBER):
+        # The columns, or the places in a cell, are the people who judge one item.
+        question, workers = one.flag if one.number is not None else worker, [_place(one, worker)] * size
     else:
         workers = [text or None for text in _texts(frame, worker, one, "--worker")]
     cells: dict[str, list[Any]] = {
@@ -210,6 +181,14 @@ def _part(
         VALUE: [text or None for text in texts],
     }
     return pd.DataFrame({name: pd.Series(found, dtype=object) for name, found in cells.items()})
+
+
+def _place(one: _Question, worker: str) -> str | None:
+    if worker == COLUMN:
+        return one.column
+    if one.number is None:
+        raise UsageError(f"--worker {NUMBER} needs a --value with {{}}", f"Or say --worker {COLUMN}.")
+    return str(one.number)
 
 
 def _split(
@@ -226,7 +205,7 @@ def _split(
     lines = list(sheet.frame.index)
     for one in questions:
         found = parts_of(_cells(sheet, one.source), lines, how, one.source)
-        people = _people(sheet, one, worker, found, how) if worker else None
+        people = _people(sheet, one, worker, found, how)
         for name in found.names:
             number = number_of(name) if one.number is None else one.number
             if numbers is not None and one.number is None and number not in numbers:
@@ -260,8 +239,12 @@ def _split(
     return made, notes
 
 
-def _people(sheet: Sheet, one: _Question, worker: str, found: Parts, how: str) -> list[list[str]] | None:
+def _people(
+    sheet: Sheet, one: _Question, worker: str | None, found: Parts, how: str
+) -> list[list[str]] | None:
     """The workers of the judgments in each cell, if some cell names several."""
+    if worker is None or worker in (COLUMN, NUMBER):
+        return None
     name = column_at(sheet.frame, worker, one.number, "--worker")
     people = [people_in(cell, how) if cell else [] for cell in _cells(sheet, name)]
     if all(len(cell) <= 1 for cell in people):
@@ -366,11 +349,6 @@ def decimal_commas(texts: Sequence[str]) -> str:
         f"values with a comma, as {listed(commas, 3)}, are read as words; if they are numbers, write them"
         " with a point"
     )
-
-
-def _key(text: str) -> str:
-    digits = "".join(one if one.isdigit() else " " for one in text).split()
-    return str(int(digits[0])) if len(digits) == 1 else text.strip().casefold()
 
 
 def _same_number(text: str, wanted: str) -> bool:

@@ -56,12 +56,13 @@ def ordinal(frame: pd.DataFrame, by: Sequence[str], reference: str | None = None
         f"{low:g}|{high:g} {cut:.4f}"
         for low, high, cut in zip(fit.ratings, fit.ratings[1:], fit.thresholds, strict=False)
     ]
+    statement = fit.statement.replace("story", "item")
     notes = (
         "Differences on the logit scale: above 0, the first has higher values. Cumulative-link mixed model,"
         " Laplace's approximation, Wald intervals of 95 %.",
         f"No group differs: chi-squared {test.statistic:.4f}, {test.degrees} df, p {test.p:.4g}.",
         f"sd of workers {fit.worker_sd:.5f}, of items {fit.story_sd:.5f}; log-likelihood"
-        f" {fit.log_likelihood:.4f}. {fit.statement}",
+        f" {fit.log_likelihood:.4f}. {statement}",
         f"Thresholds for {fit.names[0]}: {', '.join(cuts)}.",
         *(() if who.workers and who.items else (who.note,)),
     )

@@ -119,9 +119,27 @@ def with_json(sheet: Sheet, names: Iterable[str]) -> Sheet:
         starts = [known[one] for one in known if told.startswith(f"{one}.")]
         if told in known or not starts or max(starts, key=len) not in sheet.frame.columns:
             continue
-        made = unfolded(sheet.frame, [max(starts, key=len)])
-        sheet = replace(sheet, frame=made.frame.astype(object)).noted(*made.notes)
+        base = max(starts, key=len)
+        made = unfolded(sheet.frame, [base])
+        frame = (
+            _numbered(made.frame.astype(object), base)
+            if told.startswith(f"{base.casefold()}.{{}}.")
+            else made.frame
+        )
+        sheet = replace(sheet, frame=frame.astype(object)).noted(*made.notes)
     return sheet
+
+
+def _numbered(frame: pd.DataFrame, base: str) -> pd.DataFrame:
+    """A list of one object was taken as the object: its keys get the number 1, as in longer lists."""
+    for name in [str(one) for one in frame.columns if str(one).startswith(f"{base}.")]:
+        key = name.removeprefix(f"{base}.")
+        first = f"{base}.1.{key}"
+        if key.partition(".")[0].isdecimal():
+            continue
+        cells = frame.pop(name)
+        frame[first] = frame[first].where(frame[first].notna(), cells) if first in frame.columns else cells
+    return frame
 
 
 def _with_answers(

@@ -67,8 +67,8 @@ def sign_test(
     with odds ½. Elsewhere a worker's answers change sign together (`statistics.sign_flips`). With at least a
     dozen clusters the sums just as extreme count half (mid-p), as in `statistics.paired_tests`. If stories
     recur, too, there are two tests more, and the largest p counts: one flips the signs of stories, and one
-    divides the sum by its two-way clustered error, since neither flip knows of both. Ties have no sign, so
-    that they never change p.
+    divides the sum by its two-way clustered error, as intervals do. Neither flip knows of both. Ties have no
+    sign, so that they never change p.
 
     The interval of a share without halves is the headline's, Wilson's at an effective number of answers. With
     ties that count half it is that of a mean (`statistics.clustered_means`).
@@ -138,7 +138,10 @@ def _tested(
 
 def _two_way_t(signs: Floats, worker: Codes, story: Codes, alternative: Alternative) -> FlipTest:
     by = two_way(worker, story, signs.size)
-    variance = max(float(by.meat(signs[:, None])[0, 0]), float(signs.size))
+    away = signs - signs.mean()
+    variance = max(float(by.meat(away[:, None])[0, 0]), float(away @ away))
+    if not variance:
+        return FlipTest(0.0)  # all signs are alike: the flips decide
     ratio = float(signs.sum()) / sqrt(variance)
     towards = {"two-sided": -abs(ratio), "greater": -ratio, "less": ratio}[alternative]
     sides = 2.0 if alternative == "two-sided" else 1.0

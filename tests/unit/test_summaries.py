@@ -10,10 +10,11 @@ import pytest
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign import Sheet
 from humaneval.foreign.differences import differences
-from humaneval.foreign.judged import ITEM, WORKER, correct, where
+from humaneval.foreign.judged import ITEM, WORKER, where
 from humaneval.foreign.judged import judged as judgments
 from humaneval.foreign.preferences import preference
 from humaneval.foreign.reliability import reliability
+from humaneval.foreign.right_answers import correct
 from humaneval.foreign.summaries import agreement, counts, majority, means, workload
 from humaneval.statistics.intervals import wilson
 

@@ -28,11 +28,12 @@ from humaneval.foreign.answers import as_numbers, mapped, without_no_answers
 from humaneval.foreign.comparisons import comparisons
 from humaneval.foreign.differences import differences
 from humaneval.foreign.header import column
-from humaneval.foreign.judged import ITEM, WORKER, Judged, cell_text, correct, judged, where
+from humaneval.foreign.judged import COLUMN, ITEM, NUMBER, WORKER, Judged, cell_text, judged, where
 from humaneval.foreign.mapping import PLACE, likely, numbered
 from humaneval.foreign.ordinal_scales import ordinal
 from humaneval.foreign.preferences import preference, ranking, sign_tests
 from humaneval.foreign.reliability import reliability
+from humaneval.foreign.right_answers import correct, correct_by_row
 from humaneval.foreign.splitting import people_in
 from humaneval.foreign.summaries import Summary
 from humaneval.foreign.unfold import with_json
@@ -91,10 +92,14 @@ def _judged(source: Source, asked: Asked, reveal: bool) -> _Made:
         split=asked.split,
     )
     made = mapped(made, asked.words, ignore_case=asked.ignore_case)
-    if (asked.gold is None) != (asked.gold_column is None):
+    if asked.gold is not None and asked.gold_column is None:
         raise UsageError("--gold and --gold-column go together")
-    if asked.gold is not None and asked.gold_column is not None:
-        frame = correct(made.frame, sheet, _gold(asked.gold, asked.gold_column, source))
+    if asked.gold_column is not None:
+        frame = (
+            correct_by_row(made.frame, sheet, asked.gold_column)
+            if asked.gold is None
+            else correct(made.frame, sheet, _gold(asked.gold, asked.gold_column, source))
+        )
         made = replace(made, frame=frame)
     if asked.show in (None, "means", "ordinal"):
         made = as_numbers(made) if asked.show else without_no_answers(made)
@@ -169,10 +174,10 @@ def _workers(source: Source, asked: Asked, reveal: bool) -> _Read:
     known = _worker_column(sheet, asked.worker)
     possible = [name for name in likely(sheet.frame, "worker") if PLACE not in name]
     known = known or (possible[0] if len(possible) == 1 else None)
-    own = (
-        list(numbered(sheet.frame, known).values()) if known and PLACE in known else [known] if known else []
-    )
-    sheet = source.counted(sheet, known)
+    own: list[str] = []
+    if known is not None and known not in (COLUMN, NUMBER):
+        own = list(numbered(sheet.frame, known).values()) if PLACE in known else [known]
+    sheet = source.counted(sheet, own[0] if len(own) == 1 else None)
     rename = file_pseudonyms(sheet)
     hashed = [name for name in dict.fromkeys([*own, *possible]) if not are_ours(sheet, name)]
     for given, wanted in conditions.items():
@@ -189,7 +194,9 @@ def _workers(source: Source, asked: Asked, reveal: bool) -> _Read:
 def _worker_column(sheet: Sheet, told: str | None) -> str | None:
     if told is None:
         return sheet.roles.get("worker")
-    return told.strip() if PLACE in told else column(sheet.frame, told, "--worker")
+    if PLACE in told or told.strip() in (COLUMN, NUMBER):
+        return told.strip()
+    return column(sheet.frame, told, "--worker")
 
 
 def _gold(file: Path, name: str, source: Source) -> list[str | None]:

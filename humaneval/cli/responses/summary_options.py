@@ -125,7 +125,7 @@ OPTIONS = (
             "Table with the right answers, in the order of the HITs and their passages: values become 1 or 0."
         ),
     ),
-    click.option("--gold-column", help="Column of --gold with the right answer."),
+    click.option("--gold-column", help="Column of --gold, or else of FILE, with the right answer."),
     click.option(
         "--option",
         "options",
@@ -167,7 +167,10 @@ OPTIONS = (
     click.option("--ignore-case", is_flag=True, help="Treat answers that differ only in case as the same."),
     click.option(
         "--worker",
-        help="Column that says who answered, if it is not recognised; {} stands for the number of --value.",
+        help=(
+            "Column that says who answered, if it is not recognised; {} stands for the number of --value,"
+            " (number) and (column) for one person for each number or column of --value."
+        ),
     ),
 )
 
