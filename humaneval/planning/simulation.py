@@ -145,18 +145,16 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     """
     if studies < 1:
         raise UsageError(f"the number of studies is {studies}", "Give 100 or more.")
-    if not plan.plain or plan.foreseen.human is None:
-        raise UsageError(
-            f"power for the question {plan.question!r} is computed by formula only", "Leave out --simulate."
-        )
+    refuse_other_questions(plan)
     if not plan.comparisons and not plan.below_human:
         raise UsageError("nothing is compared in this study", "There is no power to simulate.")
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     if not plan.comparisons:
-        low, high = plan.foreseen.human - plan.smallest_effect, plan.foreseen.human
+        human = plan.foreseen.human or CEILING
+        low, high = human - plan.smallest_effect, human
     if low <= 0:
         raise UsageError(
-            f"no score lies {plan.smallest_effect:g} below Human's {plan.foreseen.human:g}",
+            f"no score lies {plan.smallest_effect:g} below Human's {high:g}",
             "Give a smaller effect.",
         )
     where = layout(rows, plan.forms_each, pair)
@@ -178,6 +176,15 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
             ]
     alone, in_family = (int(number) / studies for number in found)
     return Power(alone, in_family, studies, seed)
+
+
+def refuse_other_questions(plan: Plan) -> None:
+    """Raise UsageError unless the answers are those that the model draws: shares, of which Human's is
+    known."""
+    if not plan.plain or plan.foreseen.human is None:
+        raise UsageError(
+            f"power for the question {plan.question!r} is computed by formula only", "Leave out --simulate."
+        )
 
 
 def _tested(where: Layout, outcomes: Flags, kept: Flags, plan: Plan) -> PairedDifference | None:

@@ -8,13 +8,14 @@ import numpy as np
 
 from humaneval.scoring.judgments import Entries
 from humaneval.scoring.questions.question import Scale
-from humaneval.statistics.arrays import Floats, NotEstimable
+from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import Cells, cells
 from humaneval.statistics.clustered_means import mean_difference
-from humaneval.statistics.headline import PairedDifference
+from humaneval.statistics.headline import ROUNDING, PairedDifference
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired_tests import paired_test
 from humaneval.statistics.sign_flips import Alternative
+from humaneval.statistics.two_way import TwoWay, effective, t_quantile, two_way
 
 METHOD = "t, two-way clustered"
 FINEST = 10**6
@@ -32,7 +33,7 @@ def mean_differences(
     """The differences of pairs of generators, by their codes.
 
     Interval: difference ± t standard errors, clustered by worker and by story
-    (`humaneval.statistics.clustered_means`). Where nothing varies, it reaches to what a share of other
+    (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where nothing varies, it reaches to what a share of other
     answers, no larger than Wilson's bound for none of n, would do. Test: the signs of workers, and where
     stories recur of stories, are flipped (`humaneval.statistics.paired_tests`).
     """
@@ -70,10 +71,16 @@ def _difference(
     tested = paired_test(table, *places, alternative, decisive)
     counts = table.workers.counts
     pairs = int(np.minimum(counts[:, places[0]], counts[:, places[1]]).sum())
-    interval, note = found.interval, found.note
-    if isinstance(interval, NotEstimable):
-        note = f"The interval is a bound, because {interval.because}."
-        alike = not isinstance(found.standard_error, NotEstimable)
+    note, error = found.note, found.standard_error
+    if not isinstance(found.interval, NotEstimable) and not isinstance(error, NotEstimable):
+        by = two_way(entries.worker[mine], entries.story[mine], first.size)
+        freedom = min(_freedom(entries.outcomes[mine], first, by, error**2), found.freedom)
+        reach = t_quantile(freedom, level) * error
+        interval = Interval(found.difference - reach, found.difference + reach)
+    else:
+        reason = found.interval if isinstance(found.interval, NotEstimable) else error
+        note = f"The interval is a bound, because {getattr(reason, 'because', '')}."
+        alike = not isinstance(error, NotEstimable)
         most = wilson(0, min(int(first.sum()), int((~first).sum())), level).high if alike else 1.0
         interval = _within(found.difference, most, scale)
     if not pairs:
@@ -90,6 +97,31 @@ def _difference(
         float(pairs),
         f"{note} {tested.note}".strip(),
     )
+
+
+def _freedom(outcomes: Floats, first: Flags, by: TwoWay, variance: float) -> float:
+    """Satterthwaite's degrees of freedom of V_worker + V_story − V_both: V²/Σ V_part²/(G_part − 1).
+
+    The parts are taken for unrelated. With the fewest clusters alone, 93 % of 95 % intervals hold where 24
+    workers fill in four forms each."""
+    weights = np.where(first, 1.0 / first.sum(), 1.0 / (~first).sum())
+    means = outcomes[first].mean(), outcomes[~first].mean()
+    residuals = np.where(first, outcomes - means[0], means[1] - outcomes) * weights
+    noise = 0.0
+    for codes in _ways(by):
+        number = effective(codes, weights)
+        if number - 1.0 > ROUNDING:
+            part = number / (number - 1.0) * float(np.square(np.bincount(codes, residuals)).sum())
+            noise += part**2 / (number - 1.0)
+    return max(variance**2 / noise, 1.0) if noise else 1.0
+
+
+def _ways(by: TwoWay) -> tuple[Codes, ...]:
+    """Clusters whose parts do not cancel: where no story recurs, stories are the pairs of both."""
+    both = int(by.both.max()) + 1
+    if by.stories == both:
+        return (by.worker,)
+    return (by.story,) if by.workers == both else (by.worker, by.story, by.both)
 
 
 def _within(difference: float, share: float, scale: Scale) -> Interval:

@@ -231,9 +231,7 @@ def test_columns_and_places_may_be_people() -> None:
     sheet = sheet_of(item=["1", "2"], Ann=["4", "2"], Bob=["5", "2"])
     made = judged(sheet, ["Ann", "Bob"], items=["item"], worker="(column)", by=["(column)"])
     assert list(made.frame[WORKER]) == ["Ann", "Bob", "Ann", "Bob"]
-    assert {row[0]: row[2] for row in agreement(made.frame, []).rows}[
-        "agreeing pairs"
-    ] == pytest.approx(0.5)
+    assert {row[0]: row[2] for row in agreement(made.frame, []).rows}["agreeing pairs"] == pytest.approx(0.5)
     assert [row[0] for row in means(made.frame, made.by).rows] == ["Ann", "Bob"]
     cells = judged(
         sheet_of(s=["a", "b"], v=["[1, 2]", "[1, 1]"]), ["v"], items=["s"], worker="(number)", split="json"
