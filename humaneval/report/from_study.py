@@ -81,7 +81,12 @@ def study_report(
             table=table,
             analysis=analysis,
             plan=(
-                plan_of(settings, stories=stories_of(study), rows=rows_in(session, row.id))
+                plan_of(
+                    settings,
+                    stories=stories_of(study),
+                    rows=rows_in(session, row.id),
+                    sentences=table.asked.sentences,
+                )
                 if analysis
                 else None
             ),

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_level, numbers
@@ -17,14 +19,14 @@ from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.paired_tests import FEW, HOPELESS, PairedTest
-from humaneval.statistics.sign_flips import Alternative, sign_flip_test
+from humaneval.statistics.sign_flips import Alternative, FlipTest, sign_flip_test
 from humaneval.statistics.two_way import two_way
 
 Ties: TypeAlias = Literal["left out", "half"]
 
 EXACT = "exact binomial"
-BY_WORKER = "sign-flip permutation of workers"
-BY_BOTH = "sign-flip permutations of workers and of stories, larger p"
+BY_WORKER = "sign flips of workers"
+BY_BOTH = "sign flips of workers, of stories, and two-way clustered t, largest p"
 NOTHING = "no answer prefers one of the two"
 
 
@@ -62,10 +64,11 @@ def sign_test(
     """Compare two by answers +1 (the first is better), −1 (the second is), 0 (no difference).
 
     Where each worker and each story has one answer that is no tie, p is that of the binomial distribution
-    with odds ½. Elsewhere a worker's answers change sign together (`statistics.sign_flips`). If stories
-    recur, too, their signs are flipped in a second test, and the larger p counts. With at least a dozen
-    clusters the sums just as extreme count half (mid-p), as in `statistics.paired_tests`. Ties have no sign,
-    so that they never change p.
+    with odds ½. Elsewhere a worker's answers change sign together (`statistics.sign_flips`). With at least a
+    dozen clusters the sums just as extreme count half (mid-p), as in `statistics.paired_tests`. If stories
+    recur, too, there are two tests more, and the largest p counts: one flips the signs of stories, and one
+    divides the sum by its two-way clustered error, as intervals do. Neither flip knows of both. Ties have no
+    sign, so that they never change p.
 
     The interval of a share without halves is the headline's, Wilson's at an effective number of answers. With
     ties that count half it is that of a mean (`statistics.clustered_means`).
@@ -125,12 +128,24 @@ def _tested(
     found = sign_flip_test(by_worker, alternative, mid=clusters >= FEW, decisive=decisive)
     if by_story.size < signs.size:
         other = sign_flip_test(by_story, alternative, mid=by_story.size >= FEW, decisive=decisive)
-        found = max(found, other, key=lambda one: one.p)
+        found = max(found, other, _two_way_t(signs, worker, story, alternative), key=lambda one: one.p)
         name, clusters = BY_BOTH, min(clusters, by_story.size)
     note = ""
     if clusters <= HOPELESS:
         note = f"With so few clusters ({clusters}), p cannot fall below {2.0 ** (1 - clusters):g}."
     return PairedTest(name, found.p, found.error, note)
+
+
+def _two_way_t(signs: Floats, worker: Codes, story: Codes, alternative: Alternative) -> FlipTest:
+    by = two_way(worker, story, signs.size)
+    away = signs - signs.mean()
+    variance = max(float(by.meat(away[:, None])[0, 0]), float(away @ away))
+    if not variance:
+        return FlipTest(0.0)  # all signs are alike: the flips decide
+    ratio = float(signs.sum()) / sqrt(variance)
+    towards = {"two-sided": -abs(ratio), "greater": -ratio, "less": ratio}[alternative]
+    sides = 2.0 if alternative == "two-sided" else 1.0
+    return FlipTest(min(1.0, sides * float(special.stdtr(by.freedom(), towards))))
 
 
 def _sums(signs: Floats, codes: Codes) -> Codes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -35,6 +36,7 @@ from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import get_study, open_study
 from humaneval.text import shown_hash
 from tests.answered import answer
+from tests.commands import Command
 from tests.integration.test_studies import Scripted
 
 NAMES = ("control", "human", "ilm", "lm")
@@ -178,6 +180,38 @@ def test_rests_and_sentences_are_not_mixed_up(sqlite_engine: Engine) -> None:
         make(sqlite_engine, "boundary", annotators=4)
 
 
+def table_of(path: Path, sentences: int, texts: Callable[[int], str]) -> None:
+    """A table of stories with what ours and theirs wrote for their third sentence."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        write = csv.writer(file)
+        write.writerow([*(f"sentence{at}" for at in range(1, sentences + 1)), "position", "ours", "theirs"])
+        for story in stories_of(sentences):
+            write.writerow([*story.sentences, 3, texts(1), texts(2)])
+
+
+def test_a_table_of_rests_makes_a_study_of_boundary(command: Command, sqlite_engine: Engine) -> None:
+    table_of(Path("table.csv"), 6, lambda n: "\n".join(f"Rest {n} has sentence {at}." for at in range(3, 7)))
+    Path("study.toml").write_text('question = "boundary"\n[design]\nannotators = 8\n', encoding="utf-8")
+    done = command("study", "create", "rests", "--from", "table.csv", "--file", "study.toml", "--yes")
+    assert done.code == 0, done.err
+    shown = [each for row in passages(sqlite_engine, "rests") for each in row]
+    ours = next(each for each in shown if named(each) == ("ours",))
+    assert ours.sentences[2:] == [f"Rest 1 has sentence {at}." for at in range(3, 7)]
+    assert {each.position for each in shown if each.role == "human"} == {7}
+
+
+def test_a_table_of_sentences_makes_a_study_of_prefer(command: Command, sqlite_engine: Engine) -> None:
+    table_of(Path("table.csv"), 5, lambda number: f"System {number} wrote this sentence.")
+    Path("study.toml").write_text(
+        'question = "prefer"\n[design]\ngenerators = ["a", "b"]\n', encoding="utf-8"
+    )
+    done = command("study", "create", "pairs", "--from", "table.csv", "--file", "study.toml", "--yes")
+    assert done.code == 0, done.err
+    rows = passages(sqlite_engine, "pairs")
+    assert {len(row) for row in rows} == {8}
+    assert ("ours", "theirs") in {named(each) for row in rows for each in row}
+
+
 class Sees:
     """Writes what it sees of the story."""
 
@@ -201,6 +235,31 @@ def test_the_rest_is_written_sentence_by_sentence_and_sees_nothing_after() -> No
         "Saw 3 before and 4 in all.\nSaw 4 before and 5 in all.\nSaw 5 before and 6 in all."
     )
     assert found.blank == Blank(story, 4)
+
+
+def test_rests_of_a_file_are_replayed(command: Command, sqlite_engine: Engine) -> None:
+    stories = stories_of(4, 2)
+    add_stories(sqlite_engine, stories)
+    text = "story,position,generator,text\n" + "".join(
+        f'{story.id},{at},lm,"{chr(10).join(["It was so."] * (5 - at))}"\n'
+        for story in stories
+        for at in (2, 3, 4)
+    )
+    Path("rests.csv").write_text(text, encoding="utf-8")
+    done = command("generate", "--generator", "replay", "--checkpoint", "rests.csv", "--rest", "--json")
+    assert done.json[0]["written"] == {"ok": 6}
+    Path("rests.csv").write_text(text.replace(",4,", ",5,"), encoding="utf-8")
+    beyond = command("generate", "--generator", "replay", "--checkpoint", "rests.csv", "--rest", "--as", "x")
+    assert "position 5, and story 's0' has 4 sentences" in beyond.err
+
+
+def test_the_audit_of_boundary_has_a_column_for_the_end(command: Command, sqlite_engine: Engine) -> None:
+    fill(sqlite_engine, stories_of(6), rest=True)
+    make(sqlite_engine, "boundary", annotators=20)
+    told = command("study", "audit", "boundary")
+    assert told.code == 0, told.err
+    assert re.search(r"^human +20 +20 *$", told.out, re.M), told.out
+    assert "Chance alone gives a score of 2.17." in told.out
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.clustered_means import mean_difference, mean_interval
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.sign_test import sign_test
+from humaneval.statistics.two_way import two_way
 from tests.unit.two_generators import score_interval
 from tests.unit.two_way import two_way_variance
 
@@ -156,12 +157,27 @@ def test_ties_are_left_out_or_count_half_and_never_change_p() -> None:
 def test_answers_of_one_worker_change_sign_together() -> None:
     # Four workers, three answers each, all of them for the first: one sign each, 2/2⁴.
     found = sign_test([1] * 12, np.repeat(range(4), 3), range(12))
-    assert found.test == "sign-flip permutation of workers"
+    assert found.test == "sign flips of workers"
     assert found.p == pytest.approx(0.125)
     assert found.note.endswith("With so few clusters (4), p cannot fall below 0.125.")
     both = sign_test([1] * 12, np.repeat(range(4), 3), np.tile(range(3), 4))
     assert both.p == pytest.approx(0.25)
-    assert both.test.startswith("sign-flip permutations of workers and of stories")
+    assert both.test.startswith("sign flips of workers, of stories")
+
+
+def test_where_both_recur_the_two_way_error_counts_if_it_is_the_largest() -> None:
+    rng = np.random.default_rng(3)
+    worker, story = np.repeat(np.arange(20), 12), np.tile(np.arange(12), 20)
+    ahead = rng.normal(0.4, 0.8, 20)[worker] + rng.normal(0, 0.8, 12)[story]
+    signs = np.where(rng.normal(size=240) < ahead, 1, -1)
+    found, by_worker, by_story = (
+        sign_test(signs, *columns) for columns in ((worker, story), (worker, range(240)), (range(240), story))
+    )
+    by = two_way(worker, story, 240)
+    error = float(by.meat(signs[:, None] - signs.mean())[0, 0]) ** 0.5
+    expected = 2 * stats.t.sf(abs(signs.sum()) / error, by.freedom())
+    assert found.p == pytest.approx(max(expected, by_worker.p, by_story.p))
+    assert sign_test(signs, worker, story, alternative="greater").p <= found.p
 
 
 def test_ties_alone_tell_nothing() -> None:

@@ -140,7 +140,7 @@ def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:
     if left.without_infills:
         of_all = left.stories - left.without_infills
         noun = "position" if len(positions) == 1 else "positions"
-        where = "" if len(positions) == len(POSITIONS) else f" at {noun} {listed(positions)}"
+        where = "" if len(positions) >= len(POSITIONS) else f" at {noun} {listed(positions)}"
         yield (
             f"The study uses {of_all:,} of {left.stories:,} stories: those with infills by every generator"
             f"{where}."

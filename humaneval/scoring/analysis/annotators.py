@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from humaneval.domain import SENTENCES, Role
-from humaneval.scoring.exclusions import Selection, spam_odds
+from humaneval.domain import Role
+from humaneval.scoring.exclusions import Selection, spam_odds, straight_lines
 from humaneval.scoring.judgments import Judgments
+from humaneval.scoring.questions.question import Question
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
 
@@ -32,7 +33,7 @@ class WorkerLine:
     noticed: int
     """Control passages seen, and those noticed."""
     detected: int
-    """Systems' sentences noticed, of `systems`."""
+    """Systems' sentences noticed, of `systems`; says nothing if the question is another."""
     systems: int
     spam: float | None
     """The probability of answering without reading, given the Control passages; None if not estimable."""
@@ -54,6 +55,7 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
             "control": answers.is_role(Role.CONTROL),
             "system": answers.is_role(Role.SYSTEM),
             "found": ~answers.missed,
+            "passed": ~answers.failed,
             "seconds": answers.seconds if answers.seconds is not None else np.nan,
             "words": answers.words if answers.words is not None else np.nan,
         }
@@ -64,14 +66,14 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
             "counted": by["counted"].any(),
             "responses": by.size(),
             "controls": by["control"].sum(),
-            "noticed": (frame["control"] & frame["found"]).groupby(frame["worker"]).sum(),
+            "noticed": (frame["control"] & frame["passed"]).groupby(frame["worker"]).sum(),
             "systems": by["system"].sum(),
             "detected": (frame["system"] & frame["found"]).groupby(frame["worker"]).sum(),
             "seconds": by["seconds"].median(),
         }
     )
     found["straight"] = pd.Series(dict(_straight(selection)), dtype=np.float64)
-    spam = spam_odds(found["noticed"].to_numpy(), found["controls"].to_numpy())
+    spam = spam_odds(found["noticed"].to_numpy(), found["controls"].to_numpy(), answers.guess)
     found["spam"] = np.nan if isinstance(spam, NotEstimable) else spam.probability
     if answers.seconds is not None and answers.words is not None:
         rates = speed(frame["words"], frame["seconds"]).words_per_second
@@ -79,7 +81,7 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
     else:
         found["rate"] = np.nan
     return tuple(
-        _line(answers.people[int(code)], row)
+        _line(answers.people[int(code)], row, answers.question)
         for code, (_, row) in zip(found.index.to_numpy(dtype=np.int64), found.iterrows(), strict=True)
     )
 
@@ -95,11 +97,11 @@ def mean_seconds(answers: Judgments, kept: Flags) -> dict[str, float]:
 
 def _straight(selection: Selection) -> zip[tuple[int, float]]:
     answers, before = selection.answers, selection.before
-    odd = straight_lining(answers.worker[before], answers.choice[before], SENTENCES)
+    odd = straight_lines(answers, before)
     return zip(odd.workers, odd.p, strict=True)
 
 
-def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
+def _line(worker: str, row: pd.Series[Any], question: Question) -> WorkerLine:
     def known(name: str) -> float | None:
         return None if pd.isna(row[name]) else float(row[name])
 
@@ -116,28 +118,38 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
         float(row["straight"]),
         known("seconds"),
         rate,
-        _signs(row["controls"] > row["noticed"], row["straight"], rate),
+        _signs(question, row["controls"] > row["noticed"], row["straight"], rate),
     )
 
 
 def signs(
-    *, missed_control: bool, choices: Sequence[int], words: Sequence[int], seconds: Sequence[float]
+    question: Question,
+    options: int,
+    *,
+    missed_control: bool,
+    choices: Sequence[int],
+    words: Sequence[int],
+    seconds: Sequence[float],
 ) -> tuple[str, ...]:
-    """The flags of one annotator, whose answers these are; NaN for seconds that are not known.
+    """The flags of one annotator, whose answers these are: each choice is one of so many options. NaN stands
+    for seconds that are not known.
 
-    >>> signs(missed_control=False, choices=[1, 4, 2], words=[40, 50, 60], seconds=[0.1, 0.05, 0.05])
+    >>> from humaneval.scoring.questions.detect import Detect
+    >>> signs(Detect(), 5, missed_control=False, choices=[1, 4], words=[40, 50], seconds=[0.1, 0.05])
     ('faster than anyone can read',)
     """
     rates = speed(words, seconds).words_per_second
     rate = None if np.isnan(rates).all() else float(np.nanmedian(rates))
-    straight = straight_lining(np.zeros(len(choices), dtype=np.int64), choices, SENTENCES).p
-    return _signs(missed_control, float(straight[0]) if len(straight) else 1.0, rate)
+    straight = straight_lining(np.zeros(len(choices), dtype=np.int64), choices, options).p
+    often = float(straight[0]) if question.straight_lines and len(straight) else 1.0
+    return _signs(question, missed_control, often, rate)
 
 
-def _signs(missed_control: bool, straight: float, rate: float | None) -> tuple[str, ...]:
+def _signs(question: Question, missed_control: bool, straight: float, rate: float | None) -> tuple[str, ...]:
+    one = "position" if question.marks_sentence else "answer"
     found = {
         MISSED: missed_control,
-        "marked one position very often": straight < ODD,
+        f"marked one {one} very often": straight < ODD,
         "faster than anyone can read": rate is not None and rate > READING_SPEED,
     }
     return tuple(sign for sign, shown in found.items() if shown)
