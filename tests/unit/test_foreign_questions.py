@@ -21,6 +21,7 @@ from humaneval.foreign.summaries import agreement, counts, means
 from humaneval.foreign.unfold import with_json
 from humaneval.statistics.bradley_terry import bradley_terry
 from humaneval.statistics.clustered_means import mean_interval
+from humaneval.statistics.intervals import Interval
 from humaneval.statistics.sign_test import sign_test
 from tests.made_up_answers import preferences, ratings
 from tests.r_oracles import VALUES
@@ -231,9 +232,7 @@ def test_columns_and_places_may_be_people() -> None:
     sheet = sheet_of(item=["1", "2"], Ann=["4", "2"], Bob=["5", "2"])
     made = judged(sheet, ["Ann", "Bob"], items=["item"], worker="(column)", by=["(column)"])
     assert list(made.frame[WORKER]) == ["Ann", "Bob", "Ann", "Bob"]
-    assert {row[0]: row[2] for row in agreement(made.frame, []).rows}[
-        "agreeing pairs"
-    ] == pytest.approx(0.5)
+    assert {row[0]: row[2] for row in agreement(made.frame, []).rows}["agreeing pairs"] == pytest.approx(0.5)
     assert [row[0] for row in means(made.frame, made.by).rows] == ["Ann", "Bob"]
     cells = judged(
         sheet_of(s=["a", "b"], v=["[1, 2]", "[1, 1]"]), ["v"], items=["s"], worker="(number)", split="json"
@@ -274,6 +273,7 @@ def test_intervals_of_means_and_shares_know_what_the_file_says() -> None:
     table = means(made.frame, made.by)
     mine = r[r.generator == "bert"]
     expected = mean_interval(mine.rating, mine.worker, mine.story)
+    assert isinstance(expected.interval, Interval)
     assert table.rows[0][7:] == pytest.approx((expected.standard_error, *expected.interval))
     assert table.notes == ("Intervals of 95 %, clustered by worker and by item.",)
     alone = judged(sheet, ["rating"])
