@@ -20,6 +20,8 @@ from sqlalchemy import Engine
 
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance, shown_statuses
 from humaneval.infills.generate import COMPARED, judge, run
+from humaneval.infills.processing import Form
+from humaneval.infills.rest import REST, judge_rest
 from humaneval.kinds import build
 from humaneval.resources import words_in
 from humaneval.store.stories import add_stories
@@ -37,6 +39,8 @@ class TableSystem:
     name: str
     file: str
     entries: Mapping[Blank, Entry]
+    rest: bool = False
+    """Whether its texts are the rest of a story."""
 
     @property
     def provenance(self) -> Provenance:
@@ -48,7 +52,8 @@ class TableSystem:
         )
         column = next(iter(self.entries.values())).column
         sha256 = hashlib.sha256(json.dumps(told).encode()).hexdigest()
-        return Provenance(kind=COMPARED, checkpoint=self.file, settings={"sha256": sha256, "column": column})
+        settings = {"sha256": sha256, "column": column, **({REST: True} if self.rest else {})}
+        return Provenance(kind=COMPARED, checkpoint=self.file, settings=settings)
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:
@@ -56,22 +61,22 @@ class TableSystem:
             yield Infill(blank, entry.text, extra={"line": entry.line})
 
 
-def systems_of(contents: Contents, file: Path) -> list[TableSystem]:
+def systems_of(contents: Contents, file: Path, *, rest: bool = False) -> list[TableSystem]:
     """The systems of a table as generators."""
     return [
-        TableSystem(name, file.name, {entry.blank: entry for entry in entries})
+        TableSystem(name, file.name, {entry.blank: entry for entry in entries}, rest)
         for name, entries in contents.systems.items()
         if entries
     ]
 
 
-def unfit(contents: Contents, file: Path, allow: Sequence[str]) -> list[Problem]:
+def unfit(contents: Contents, file: Path, allow: Sequence[str], *, rest: bool = False) -> list[Problem]:
     """The sentences that a study cannot show, with their line and column: the rule of every infill."""
     shown = shown_statuses(allow)  # type: ignore[arg-type]  # statuses are their words
     found = []
     for entries in contents.systems.values():
         for entry in entries:
-            judged = judge(Infill(entry.blank, entry.text))
+            judged = (judge_rest if rest else judge)(Infill(entry.blank, entry.text))
             if judged.status not in shown:
                 detail = f" ({judged.detail})" if judged.detail else ""
                 said = f"column {entry.column}: {judged.status}{detail}: {entry.text}"
@@ -88,7 +93,13 @@ def own_generators(settings: StudyFile) -> list[Generator]:
         design.control: GeneratorRequest("control", design.control, options=spoken),
         design.human: GeneratorRequest("human", design.human),
     }
-    return [one for name, request in requests.items() if name in design.generators for one in build(request)]
+    made = {name: build(request) for name, request in requests.items() if name in design.generators}
+    form = Form(rest=settings.asked.rest)
+    return [
+        one
+        for name, generators in made.items()
+        for one in (generators if name == design.human else form.of(generators, ()))
+    ]
 
 
 def _english(language: str) -> bool:

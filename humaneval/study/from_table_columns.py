@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from humaneval.domain import POSITIONS, SENTENCES
+from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, POSITIONS, SENTENCES
 from humaneval.errors import HumanEvalError, InputError
 from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_headers import (
@@ -20,17 +20,21 @@ from humaneval.study.from_table_headers import (
     sentence_number,
 )
 from humaneval.study.from_table_roles import Kind, Layout, Role
-from humaneval.study.from_table_text import MISSING, has_mark, is_gap
+from humaneval.study.from_table_text import MISSING, has_mark, is_gap, told_by_text
 from humaneval.text import has_words, listed
 
 _CONTROL = "control"
 _ENDS = re.compile(r"[.!?…][\"'”’»)]*(?=\s|$)|[。！？।؟]")
 _VALUE = re.compile(r"[-+\d\s.,:/%]+|https?://\S+|\S+@\S+|\d{4}-\d\d-\d\d.*")
 _AT_POSITION = re.compile(
-    r"(.+?)[ _.:-]*(?:pos|position|sentence|sent|s|blank)?[ _.:-]?([1-5])", re.IGNORECASE
+    r"(.+?)[ _.:-]*(?:pos|position|sentence|sent|s|blank)?[ _.:-]?(\d{1,2})", re.IGNORECASE
 )
-_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d)(?:[.,]0+|st|nd|rd|th|\.|\s*(?:/|of)\s*5)?")
+_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d{1,2})(?:[.,]0+|st|nd|rd|th|\.|\s*(?:/|of)\s*\d{1,2})?")
 
+FEW_STORIES = 3
+"""Fewer stories do not show how many sentences a table's stories have."""
+LOOKED_AT = 200
+"""So many stories of a column are counted."""
 _Fits = Callable[[int], bool]
 _Test = Callable[[str], bool]
 
@@ -38,7 +42,7 @@ _Test = Callable[[str], bool]
 def recognise(table: TableFile, given: Mapping[int, Role]) -> Layout:
     """What each column holds. `given` are the roles that a person named, which are kept.
 
-    Raises InputError for a table without a header line, or with another number of sentences than five.
+    Raises InputError for a table without a header line, or with fewer or more sentences than a story has.
     """
     return _Recognition(table, given).layout()
 
@@ -46,7 +50,7 @@ def recognise(table: TableFile, given: Mapping[int, Role]) -> Layout:
 def place_in(cell: str) -> int | None:
     """The number of a sentence in a cell, as it is written; None for other cells.
 
-    >>> place_in("3"), place_in("sentence3"), place_in("2,0"), place_in("Third"), place_in("12")
+    >>> place_in("3"), place_in("sentence3"), place_in("2,0"), place_in("Third"), place_in("x")
     (3, 3, 2, 3, None)
     """
     text = cell.strip().casefold()
@@ -60,13 +64,13 @@ def taken_out(layout: Layout, row: Sequence[str]) -> int | None:
     """The column with the sentence that a row's position takes out; None if sentences have no columns."""
     at = layout.at(Kind.POSITION)
     place = None if at is None else place_in(row[at])
-    if at is None or place is None or len(layout.sentences) < SENTENCES:
+    if at is None or place is None or len(layout.sentences) < layout.length:
         return None
     return layout.sentences.get(place + layout.roles[at].from_zero)
 
 
 def story_columns(path: Path) -> Mapping[str, str] | None:
-    """Which columns of a story file hold the id, the title and the five sentences, as `read_stories` takes
+    """Which columns of a story file hold the id, the title and the sentences, as `read_stories` takes
     them; None if they are not all found, or if the file is no table."""
     try:
         table = read_table_file(path)
@@ -75,7 +79,7 @@ def story_columns(path: Path) -> Mapping[str, str] | None:
         return None
     found = {f"sentence{number}": table.columns[at] for number, at in layout.sentences.items()}
     named = {kind: layout.at(kind) for kind in (Kind.ID, Kind.TITLE)}
-    if len(found) < SENTENCES or named[Kind.ID] is None:
+    if len(found) < layout.length or named[Kind.ID] is None:
         return None
     return found | {str(kind): table.columns[at] for kind, at in named.items() if at is not None}
 
@@ -88,6 +92,8 @@ class _Recognition:
         self.roles: dict[int, Role] = dict(given)
         self.plain = [plain(name) for name in table.columns]
         self.all_cells = [table.cells(at) for at in range(len(table.columns))]
+        self.length = 0
+        """How many sentences a story has; 0 while that is not known."""
 
     def layout(self) -> Layout:
         self._refuse_no_header()
@@ -105,16 +111,18 @@ class _Recognition:
         self._one(Kind.ORIGINAL, self._are_sentences)
         self._others()
         return Layout(
-            self.table.columns, tuple(self._with_zero(self.roles[at]) for at in range(len(self.plain)))
+            self.table.columns,
+            tuple(self._with_zero(self.roles[at]) for at in range(len(self.plain))),
+            self.length or SENTENCES,
         )
 
     def _with_zero(self, role: Role) -> Role:
-        """The role, counting from 0 if it is that of positions among which there is a 0 and no 5."""
+        """The role, counting from 0 if it is that of positions among which there is a 0 and not the last."""
         if role.kind is not Kind.POSITION or role.from_zero:
             return role
         at = next(place for place, one in self.roles.items() if one is role)
         found = {place_in(cell) for cell in self.all_cells[at]}
-        return Role(Kind.POSITION, from_zero=0 in found and SENTENCES not in found)
+        return Role(Kind.POSITION, from_zero=0 in found and (self.length or SENTENCES) not in found)
 
     def _free(self) -> list[int]:
         return [at for at in range(len(self.plain)) if at not in self.roles]
@@ -141,7 +149,8 @@ class _Recognition:
         return sum(map(test, cells)) / len(cells) if cells else 0.0
 
     def _are_places(self, at: int) -> bool:
-        return self._share(at, lambda cell: place_in(cell) in (0, *POSITIONS)) > 0.5
+        places = range((self.length or MOST_SENTENCES) + 1)
+        return self._share(at, lambda cell: place_in(cell) in places) > 0.5
 
     def _are_numbers(self, at: int) -> bool:
         return self._share(at, str.isdecimal) > 0.9
@@ -197,11 +206,16 @@ class _Recognition:
             number = sentence_number(self.plain[at])
             if number is not None and number not in found and (self._are_sentences(at) or self._gaps(at)):
                 found[number] = at
-        if len(found) < SENTENCES - 1:
+        numbers = set(found)
+        if numbers == set(range(1, len(numbers) + 1)) and FEWEST_SENTENCES <= len(numbers) <= MOST_SENTENCES:
+            # Four may be those that are left around a blank.
+            self.length = len(numbers) if len(numbers) != SENTENCES - 1 else 0
+        if len(found) < SENTENCES - 1 and not self.length:
             return
         if 0 in found and SENTENCES not in found:
             found = {number + 1: at for number, at in found.items()}
-        if surplus := sorted(number for number in found if number not in POSITIONS):
+        surplus = sorted(number for number in found if number not in POSITIONS)
+        if surplus and not self.length:
             named = listed([self.table.columns[at] for at in found.values()], 9)
             raise InputError(
                 f"{self.table.name} has {len(found)} sentences of each story ({named}), and a story has five",
@@ -259,6 +273,28 @@ class _Recognition:
         """The whole story in one column, or in two around a blank, if its sentences have no columns."""
         if any(role.kind is Kind.SENTENCE for role in self.roles.values()):
             return
+        self._whole_stories()
+        self._count_sentences()
+
+    def _count_sentences(self) -> None:
+        """How many sentences the stories of a column have: five, or what most have if none has five."""
+        at = {role.kind: place for place, role in self.roles.items()}
+        if (story := at.get(Kind.STORY)) is not None:
+            texts = self.all_cells[story]
+        elif Kind.BEFORE in at and Kind.AFTER in at:
+            pairs = [(row[at[Kind.BEFORE]], row[at[Kind.AFTER]]) for row in self.table.rows]
+            texts = [f"{before} ____ {after}" for before, after in pairs]
+        else:
+            return
+        texts = texts[:LOOKED_AT]
+        others = range(FEWEST_SENTENCES, MOST_SENTENCES + 1) if len(texts) >= FEW_STORIES else ()
+        for wanted in (SENTENCES, *others):
+            whole = sum(not told_by_text(text, wanted=wanted).trouble for text in texts)
+            if 2 * whole > len(texts) or (wanted == SENTENCES and whole):
+                self.length = wanted
+                return
+
+    def _whole_stories(self) -> None:
         self._one(Kind.STORY, self._are_stories)
         if self._has(Kind.STORY):
             return
@@ -307,6 +343,9 @@ class _Recognition:
             if part is None:
                 return
             stems.setdefault(part[1], set()).add(part[2])
+        length = self.length or SENTENCES
+        if any(not 1 <= int(number) <= length for numbers in stems.values() for number in numbers):
+            return
         if stems and min(map(len, stems.values())) > 1:
             for at, part in parts.items():
                 if part is not None:

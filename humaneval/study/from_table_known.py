@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from humaneval.domain import POSITIONS, Story
+from humaneval.domain import Story
 from humaneval.text import as_read, listed
 
 
@@ -42,7 +42,7 @@ class Known:
     def _by_rest(self) -> dict[str, list[Story]]:
         found: dict[str, list[Story]] = {}
         for story in self.stories:
-            for position in POSITIONS:
+            for position in range(1, len(story.sentences) + 1):
                 same = found.setdefault(_rest(story.sentences, position), [])
                 if not any(one.sentences == story.sentences for one in same):
                     same.append(story)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from humaneval.domain import POSITIONS
+from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.errors import UsageError
 from humaneval.text import listed, not_among, same_name
 
@@ -85,6 +85,13 @@ class Layout:
 
     columns: tuple[str, ...]
     roles: tuple[Role, ...]
+    length: int = SENTENCES
+    """How many sentences each story of the table has."""
+
+    @property
+    def positions(self) -> range:
+        """The numbers of a story's sentences."""
+        return range(1, self.length + 1)
 
     def at(self, kind: Kind) -> int | None:
         """The place of the column of this kind."""
@@ -145,10 +152,12 @@ def parse_roles(pairs: Sequence[str], columns: Sequence[str]) -> dict[int, Role]
 def _role(said: str, column: str) -> Role:
     word, _, name = said.partition(":")
     word = word.strip().casefold()
-    if match := re.fullmatch(r"sentence ?([1-9])", word):
+    if match := re.fullmatch(r"sentence ?(\d{1,2})", word):
         number = int(match[1])
-        if number not in POSITIONS:
-            raise UsageError(f"--map: {said!r}: a story has five sentences", f"Roles: {ROLES}.")
+        if not 1 <= number <= MOST_SENTENCES:
+            raise UsageError(
+                f"--map: {said!r}: a story has at most {MOST_SENTENCES} sentences", f"Roles: {ROLES}."
+            )
         return Role(Kind.SENTENCE, number)
     if word == "position0":
         return Role(Kind.POSITION, from_zero=True)

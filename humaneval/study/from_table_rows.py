@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from humaneval.domain import POSITIONS, SENTENCES, Blank, Story
+from humaneval.domain import SENTENCES, Blank, Story
 from humaneval.errors import InputError
 from humaneval.stories import Problem, Record, checked
 from humaneval.study.from_table_columns import place_in
@@ -54,14 +54,22 @@ class Contents:
 
 
 def contents_of(
-    table: TableFile, layout: Layout, known: Sequence[Story] = (), *, split: str = ""
+    table: TableFile,
+    layout: Layout,
+    known: Sequence[Story] = (),
+    *,
+    split: str = "",
+    rest: bool = False,
 ) -> Contents:
-    """The stories and sentences of a table. `known` are stories that it may name by id or by text.
+    """The stories and sentences of a table. `known` are stories that it may name by id or by text. With
+    `rest`, a system's text is the rest of the story, and its lines are kept.
 
     New stories get the split. Raises InputError if the columns cannot make a study, whatever the rows are.
     """
     refuse_layout(table, layout)
-    reader = _Reader(table, layout, Known(known), split)
+    if not layout.brings_stories and known:
+        layout = replace(layout, length=max(len(story.sentences) for story in known))
+    reader = _Reader(table, layout, Known(known), split, rest)
     for number in range(len(table.rows)):
         reader.read(number)
     return reader.contents()
@@ -82,7 +90,7 @@ def refuse_layout(table: TableFile, layout: Layout) -> None:
         )
     numbers, named = set(layout.sentences), listed([table.columns[at] for at in layout.sentences.values()])
     four = len(numbers) == SENTENCES - 1 and layout.at(Kind.ORIGINAL) is not None
-    if numbers and numbers != set(POSITIONS) and not four:
+    if numbers and numbers != set(layout.positions) and not four:
         raise InputError(
             f"{table.name} has {counted(len(numbers), 'sentence')} of each story ({named}), and a story has"
             f" five; {there}",
@@ -98,8 +106,9 @@ def refuse_layout(table: TableFile, layout: Layout) -> None:
 class _Reader:
     """Reads row after row, and keeps what was found."""
 
-    def __init__(self, table: TableFile, layout: Layout, known: Known, split: str) -> None:
-        self.table, self.layout, self.known, self.split = table, layout, known, split
+    def __init__(self, table: TableFile, layout: Layout, known: Known, split: str, rest: bool) -> None:
+        self.table, self.layout, self.known = table, layout, known
+        self.split, self.rest = split, rest
         self.stories: dict[tuple[str, ...], Story] = {}
         self.ids: dict[str, tuple[Story, int]] = {}
         self.entries: dict[str, dict[Blank, Entry]] = {name: {} for name in layout.systems}
@@ -120,8 +129,8 @@ class _Reader:
             column = self.table.columns[self.layout.all(Kind.POSITION)[0]]
             role = shlex.quote(f"{column}=position0")
             notes.append(
-                f"positions are counted from 1, and no line has 0 or 5. If yours count from 0, add --map"
-                f" {role}"
+                f"positions are counted from 1, and no line has 0 or {self.layout.length}. If yours"
+                f" count from 0, add --map {role}"
             )
         return Contents(
             tuple(self.stories.values()),
@@ -139,7 +148,8 @@ class _Reader:
         if at is None or self.layout.roles[at].from_zero or self.layout.at(Kind.ORIGINAL) is not None:
             return False
         shown = self.originals or self._told(self.table.rows[0], 0).position
-        return not shown and bool(self.blanks) and all(blank.position < SENTENCES for blank in self.blanks)
+        last = self.layout.length
+        return not shown and bool(self.blanks) and all(blank.position < last for blank in self.blanks)
 
     def read(self, number: int) -> None:
         row, line = self.table.rows[number], self.table.lines[number]
@@ -166,9 +176,9 @@ class _Reader:
             return 0
         place = place_in(row[at])
         found = place + self.layout.roles[at].from_zero if place is not None else None
-        if found not in POSITIONS:
+        if found is None or found not in self.layout.positions:
             said = f"{row[at]!r} is no position" if row[at] else "the position is missing"
-            raise _RowError(f"{self._named(Kind.POSITION)}{said} from 1 to 5")
+            raise _RowError(f"{self._named(Kind.POSITION)}{said} from 1 to {self.layout.length}")
         return found
 
     def _blanks(self, row: Sequence[str], line: int) -> Iterator[tuple[int, Blank]]:
@@ -235,20 +245,21 @@ class _Reader:
     def _told(self, row: Sequence[str], position: int) -> Told:
         """What the row itself says about its story; without sentences if it only names one."""
         columns = self.layout.sentences
-        if len(columns) == SENTENCES:
-            cells = [row[columns[at]] for at in POSITIONS]
+        if len(columns) == self.layout.length:
+            cells = [row[columns[at]] for at in self.layout.positions]
             return told_by_sentences(cells, position) if any(cells) else Told()
         if columns:
             four = [row[columns[at]] for at in sorted(columns)]
-            lacking = next(at for at in POSITIONS if at not in columns)
+            lacking = next(at for at in self.layout.positions if at not in columns)
             # Numbered 1 to 4, they may also be those that are left around any blank.
             at = position if lacking == SENTENCES and position else lacking
             return Told((*four[: at - 1], self._taken_out(row), *four[at - 1 :]), at) if any(four) else Told()
+        length = self.layout.length
         if self.layout.at(Kind.BEFORE) is not None:
             before, after = self._cell(row, Kind.BEFORE), self._cell(row, Kind.AFTER)
-            return told_by_text(f"{before} ____ {after}", position) if before or after else Told()
+            return told_by_text(f"{before} ____ {after}", position, length) if before or after else Told()
         text = self._cell(row, Kind.STORY)
-        return told_by_text(text, position) if text else Told()
+        return told_by_text(text, position, length) if text else Told()
 
     def _by_name(self, row: Sequence[str]) -> Story:
         """The story that a row names by its id, which is in another row, or was imported before."""
@@ -350,10 +361,11 @@ class _Reader:
             what = f"{text!r} is read as no sentence" if text else "the cell is empty"
             self.empty.append(Problem(self.table.name, line, f"column {column}: {what}"))
             return
-        alone = without_story(text, blank.story.sentences, blank.position)
+        alone = text if self.rest else without_story(text, blank.story.sentences, blank.position)
         if alone != text:
             self.counts["sentences that stood inside the whole story: {:,}; only they are used"] += 1
-        entry = Entry(blank, normalise(alone), line, column)
+        kept = "\n".join(map(normalise, alone.strip().splitlines())) if self.rest else normalise(alone)
+        entry = Entry(blank, kept, line, column)
         first = entries.setdefault(blank, entry)
         if first.line == line:
             return

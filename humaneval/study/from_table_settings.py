@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from humaneval.domain import POSITIONS, Story, refuse_name, rounded_up
+from humaneval.domain import SENTENCES, Story, refuse_name, rounded_up
 from humaneval.errors import InputError, UsageError
+from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
 from humaneval.store.stories import AUTO, TEST
 from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
 from humaneval.study.from_table_rows import Contents
@@ -55,7 +56,7 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     names = _generators(contents, asked, own, page, said)
     design: dict[str, Any] = {**asked.design, **names}
     common = _common(contents, design["generators"])
-    every, counts = len(design["generators"]), _counts(common, own.design.get("positions", POSITIONS))
+    every, counts = own.passages(design), _counts(common, own.positions(_length(contents)))
     size = own.design.get("passages_per_row") or _size(counts, every, said)
     if size != every:
         design["passages_per_row"] = size
@@ -65,7 +66,7 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     chosen = "annotators" not in own.design
     if chosen:
         responses = own.design.get("responses_per_passage", 1)
-        design["annotators"] = _annotators(common, design, size, responses)
+        design["annotators"] = _annotators(common, design, size, responses, every)
     read = read_study_file(
         asked.file, preset=asked.preset, overrides={"design": design, **({"page": page} if page else {})}
     )
@@ -89,6 +90,18 @@ class _Own(NamedTuple):
 
     design: Mapping[str, Any]
     page: Mapping[str, Any]
+    asked: Question
+    answers: Settings
+
+    def positions(self, length: int) -> list[int]:
+        """The positions that the study may use."""
+        allowed, wanted = self.asked.positions(length), self.design.get("positions")
+        return [at for at in allowed if not wanted or not isinstance(wanted, list) or at in wanted]
+
+    def passages(self, design: Mapping[str, Any]) -> int:
+        """How many passages a form shows by these generators, if it shows all."""
+        control, human = (str(design.get(one, self.design.get(one, one))) for one in ("control", "human"))
+        return len(self.asked.conditions(design["generators"], control, human, self.answers))
 
 
 def _own(asked: Asked) -> _Own:
@@ -101,7 +114,26 @@ def _own(asked: Asked) -> _Own:
     design, page = values.get("design"), values.get("page")
     laid = laid_by(asked.preset).get("design", {})
     design = design if isinstance(design, dict) else {}
-    return _Own({**design, **laid, **asked.design}, page if isinstance(page, dict) else {})
+    question = load_question(str(values.get("question", DETECT)))
+    answers = values.get("answers", {})
+    return _Own(
+        {**design, **laid, **asked.design},
+        page if isinstance(page, dict) else {},
+        question,
+        question.settings(answers if isinstance(answers, dict) else {}),
+    )
+
+
+def shows_rests(asked: Asked) -> bool:
+    """Whether a system's text is the rest of a story, as the question of the study file has it."""
+    return _own(asked).asked.rest
+
+
+def _length(contents: Contents) -> int:
+    """How many sentences most stories of the table have."""
+    lengths = Counter(len(story.sentences) for story in contents.stories)
+    lengths.update(len(blank.story.sentences) for blank in contents.blanks)
+    return lengths.most_common(1)[0][0] if lengths else SENTENCES
 
 
 def _language(stories: Sequence[Story], own: _Own, said: list[str]) -> dict[str, Any]:
@@ -168,9 +200,8 @@ def _common(contents: Contents, generators: Collection[str]) -> dict[str, set[in
     return common
 
 
-def _counts(common: Mapping[str, Collection[int]], wanted: Any) -> dict[int, int]:
+def _counts(common: Mapping[str, Collection[int]], positions: Sequence[int]) -> dict[int, int]:
     """How many stories are filled at each position that the study may use."""
-    positions = [at for at in POSITIONS if at in wanted] if isinstance(wanted, (list, tuple)) else POSITIONS
     return {at: sum(at in filled for filled in common.values()) for at in positions}
 
 
@@ -222,14 +253,18 @@ def _split(stories: Sequence[Story], asked: Asked, own: _Own) -> str | None:
 
 
 def _annotators(
-    common: Mapping[str, Collection[int]], design: Mapping[str, Any], size: int, responses: Any
+    common: Mapping[str, Collection[int]],
+    design: Mapping[str, Any],
+    size: int,
+    responses: Any,
+    generators: int,
 ) -> int:
     """Enough for every passage, in whole rounds of the design, but not more than about MOST.
 
-    A round has a row for each position and generator. It shows as many stories at each position as there are
-    generators, and each of these passages once.
+    A round has a row for each position and generator (or pair of them). It shows as many stories at each
+    position as there are generators, and each of these passages once.
     """
-    generators, positions = len(design["generators"]), design["positions"]
+    positions = design["positions"]
     if not isinstance(responses, int) or responses < 1:
         return MOST  # the study file is refused for it
     round_ = len(positions) * generators * responses
@@ -254,7 +289,7 @@ def _try_out(
     made = design_of(settings, CommonBlanks(blanks, {}, len(blanks), 0), design.annotators)
     shown = len({cell for row in made.rows for cell in row})
     every = sum(at in design.positions for filled in common.values() for at in filled) * len(
-        design.generators
+        settings.conditions
     )
     if chosen and shown == every:
         said.append(

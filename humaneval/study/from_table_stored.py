@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from humaneval.domain import Blank, Generator, Infill, shown_statuses
 from humaneval.errors import UsageError
 from humaneval.infills.generate import COMPARED, judge, taken_names
+from humaneval.infills.rest import judge_rest
 from humaneval.store.engine import reading
 from humaneval.store.stories import of_split
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow, StudyRow
@@ -46,7 +47,9 @@ def refuse_stored(
         compared = [one for one in generators if one.provenance.kind == kinds.get(one.name) == COMPARED]
         for one in compared:
             entries = contents.systems[one.name]
-            _refuse_another(session, name, one.name, entries, _stored(session, one.name, settings))
+            _refuse_another(
+                session, name, one.name, entries, _stored(session, one.name, settings), settings.asked.rest
+            )
         if not session.scalar(select(StudyRow.id).where(StudyRow.name == name)):
             _refuse_more(session, name, settings, contents, kinds)
     if taken := taken_names(engine, [one for one in generators if one not in compared]):
@@ -65,13 +68,18 @@ def _refuse_taken(engine: Engine, name: str, taken: Sequence[str], settings: Stu
 
 
 def _refuse_another(
-    session: Session, name: str, system: str, entries: Sequence[Entry], stored: Mapping[_Key, _Stored]
+    session: Session,
+    name: str,
+    system: str,
+    entries: Sequence[Entry],
+    stored: Mapping[_Key, _Stored],
+    rest: bool,
 ) -> None:
     """Raise UsageError if the database has another sentence for a blank than the table."""
     other = [
         (entry, there.text)
         for entry in entries
-        if (there := stored.get(_key(entry.blank))) and there.text != _judged(entry)
+        if (there := stored.get(_key(entry.blank))) and there.text != _judged(entry, rest)
     ]
     if not other:
         return
@@ -123,9 +131,9 @@ def _is_own(generator: str, settings: StudyFile) -> bool:
     return generator in (settings.design.control, settings.design.human)
 
 
-def _judged(entry: Entry) -> str:
+def _judged(entry: Entry, rest: bool) -> str:
     """The text that would be stored."""
-    return judge(Infill(entry.blank, entry.text)).text
+    return (judge_rest if rest else judge)(Infill(entry.blank, entry.text)).text
 
 
 def _key(blank: Blank) -> _Key:

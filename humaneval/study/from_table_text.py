@@ -1,4 +1,4 @@
-"""From a story as a table has it to its five sentences, of which one may be marked or left out."""
+"""From a story as a table has it to its sentences, of which one may be marked or left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from humaneval.domain import POSITIONS, SENTENCES
+from humaneval.domain import SENTENCES
 from humaneval.stories import count_trouble
 from humaneval.text import (
     counted,
@@ -51,8 +51,8 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "none", "null", "<na>", "-"
 class Told:
     """What a line says about its story.
 
-    `sentences` are five; the one at `position` may be empty, if it was left out. `position` is 0 if the
-    story does not show it. `trouble` says why there are no five sentences.
+    Of the `sentences` the one at `position` may be empty, if it was left out. `position` is 0 if the story
+    does not show it. `trouble` says why there are not as many sentences as a story has.
     """
 
     sentences: tuple[str, ...] = ()
@@ -76,7 +76,8 @@ def has_mark(text: str) -> bool:
 
 
 def told_by_sentences(cells: Sequence[str], position: int = 0) -> Told:
-    """Five cells, one of which may be empty, a sign for a blank, or marked. `position` is what the line says.
+    """A cell for each sentence, one of which may be empty, a sign for a blank, or marked. `position` is what
+    the line says.
 
     >>> told_by_sentences(["A b.", "C d.", "____", "E f.", "G h."]).position
     3
@@ -94,8 +95,9 @@ def told_by_sentences(cells: Sequence[str], position: int = 0) -> Told:
     return Told(kept, position)
 
 
-def told_by_text(text: str, position: int = 0) -> Told:
-    """A story in one text, whole or with a blank. `position` is what the line says; 0 if it says nothing.
+def told_by_text(text: str, position: int = 0, wanted: int = SENTENCES) -> Told:
+    """A story of `wanted` sentences in one text, whole or with a blank. `position` is what the line says; 0
+    if it says nothing.
 
     >>> told_by_text("Ann ran. She fell. ____ She wept. Ben came.").position
     3
@@ -103,23 +105,23 @@ def told_by_text(text: str, position: int = 0) -> Told:
     'It hurt.'
     """
     if (cells := _as_list(text)) is not None:
-        return _told_by_list(cells, position)
+        return _told_by_list(cells, position, wanted)
     if (mark := _marked(text)) is not None:
-        return _around(text[: mark.start()], mark["inside"], text[mark.end() :], position)
+        return _around(text[: mark.start()], mark["inside"], text[mark.end() :], position, wanted)
     gaps = list(_GAP.finditer(text))
     if len(gaps) > 1:
         return Told(trouble=f"{len(gaps)} blanks ({listed([gap.group() for gap in gaps])}), not one")
     if gaps:
-        return _around(text[: gaps[0].start()], "", text[gaps[0].end() :], position)
+        return _around(text[: gaps[0].start()], "", text[gaps[0].end() :], position, wanted)
     language = language_of(text)
-    whole = split_into(SENTENCES, text, language)
-    if len(whole.sentences) == SENTENCES:
+    whole = split_into(wanted, text, language)
+    if len(whole.sentences) == wanted:
         return Told(tuple(whole.sentences), position, tuple(whole.doubts))
-    rest = split_into(SENTENCES - 1, text, language)
-    if position and len(rest.sentences) == SENTENCES - 1:
-        four = rest.sentences
-        return Told((*four[: position - 1], "", *four[position - 1 :]), position, tuple(rest.doubts))
-    return Told(trouble=count_trouble(whole.sentences, whole.doubts))
+    rest = split_into(wanted - 1, text, language)
+    if position and len(rest.sentences) == wanted - 1:
+        others = rest.sentences
+        return Told((*others[: position - 1], "", *others[position - 1 :]), position, tuple(rest.doubts))
+    return Told(trouble=count_trouble(whole.sentences, whole.doubts, wanted))
 
 
 def without_story(text: str, sentences: Sequence[str], position: int) -> str:
@@ -136,13 +138,13 @@ def without_story(text: str, sentences: Sequence[str], position: int) -> str:
     return text
 
 
-def _around(before: str, original: str, after: str, position: int) -> Told:
-    """Four sentences around a blank. How many are before it settles where it is unclear."""
+def _around(before: str, original: str, after: str, position: int, wanted: int) -> Told:
+    """The other sentences around a blank. How many are before it settles where it is unclear."""
     after = _STRAY.sub("", after.strip())
     language = language_of(f"{before} {after}")
     usual = len(split_sentences(before, language)) if before.strip() else 0
-    for left in sorted(range(SENTENCES), key=lambda number: abs(number - usual)):
-        one, two = _cut(before, left, language), _cut(after, SENTENCES - 1 - left, language)
+    for left in sorted(range(wanted), key=lambda number: abs(number - usual)):
+        one, two = _cut(before, left, language), _cut(after, wanted - 1 - left, language)
         if one is None or two is None:
             continue
         if position and position != left + 1:
@@ -150,7 +152,7 @@ def _around(before: str, original: str, after: str, position: int) -> Told:
         told = Told((*one.sentences, normalise(original), *two.sentences), left + 1)
         return replace(told, doubts=one.doubts + two.doubts)
     number = usual + len(split_sentences(after, language))
-    return Told(trouble=f"{counted(number, 'sentence')} around the blank, not {SENTENCES - 1}")
+    return Told(trouble=f"{counted(number, 'sentence')} around the blank, not {wanted - 1}")
 
 
 def _cut(text: str, wanted: int, language: str) -> Told | None:
@@ -163,12 +165,12 @@ def _cut(text: str, wanted: int, language: str) -> Told | None:
     return Told(tuple(found.sentences), doubts=tuple(found.doubts))
 
 
-def _told_by_list(cells: Sequence[str], position: int) -> Told:
-    if len(cells) == SENTENCES:
+def _told_by_list(cells: Sequence[str], position: int, wanted: int) -> Told:
+    if len(cells) == wanted:
         return told_by_sentences(cells, position)
-    if len(cells) == SENTENCES - 1 and position in POSITIONS:
+    if len(cells) == wanted - 1 and 1 <= position <= wanted:
         return Told((*cells[: position - 1], "", *cells[position - 1 :]), position)
-    return Told(trouble=count_trouble(cells))
+    return Told(trouble=count_trouble(cells, wanted=wanted))
 
 
 def _as_list(text: str) -> list[str] | None:

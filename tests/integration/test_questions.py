@@ -35,6 +35,7 @@ from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import get_study, open_study
 from humaneval.text import shown_hash
 from tests.answered import answer
+from tests.commands import Command
 from tests.integration.test_studies import Scripted
 
 NAMES = ("control", "human", "ilm", "lm")
@@ -176,6 +177,38 @@ def test_rests_and_sentences_are_not_mixed_up(sqlite_engine: Engine) -> None:
         DesignError, match=r"boundary' shows the rest of a story, and .*ilm.* wrote one sentence"
     ):
         make(sqlite_engine, "boundary", annotators=4)
+
+
+def table_of(path: Path, sentences: int, texts: Callable[[int], str]) -> None:
+    """A table of stories with what ours and theirs wrote for their third sentence."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        write = csv.writer(file)
+        write.writerow([*(f"sentence{at}" for at in range(1, sentences + 1)), "position", "ours", "theirs"])
+        for story in stories_of(sentences):
+            write.writerow([*story.sentences, 3, texts(1), texts(2)])
+
+
+def test_a_table_of_rests_makes_a_study_of_boundary(command: Command, sqlite_engine: Engine) -> None:
+    table_of(Path("table.csv"), 6, lambda n: "\n".join(f"Rest {n} has sentence {at}." for at in range(3, 7)))
+    Path("study.toml").write_text('question = "boundary"\n[design]\nannotators = 8\n', encoding="utf-8")
+    done = command("study", "create", "rests", "--from", "table.csv", "--file", "study.toml", "--yes")
+    assert done.code == 0, done.err
+    shown = [each for row in passages(sqlite_engine, "rests") for each in row]
+    ours = next(each for each in shown if named(each) == ("ours",))
+    assert ours.sentences[2:] == [f"Rest 1 has sentence {at}." for at in range(3, 7)]
+    assert {each.position for each in shown if each.role == "human"} == {7}
+
+
+def test_a_table_of_sentences_makes_a_study_of_prefer(command: Command, sqlite_engine: Engine) -> None:
+    table_of(Path("table.csv"), 5, lambda number: f"System {number} wrote this sentence.")
+    Path("study.toml").write_text(
+        'question = "prefer"\n[design]\ngenerators = ["a", "b"]\n', encoding="utf-8"
+    )
+    done = command("study", "create", "pairs", "--from", "table.csv", "--file", "study.toml", "--yes")
+    assert done.code == 0, done.err
+    rows = passages(sqlite_engine, "pairs")
+    assert {len(row) for row in rows} == {8}
+    assert ("ours", "theirs") in {named(each) for row in rows for each in row}
 
 
 class Sees:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -447,12 +448,12 @@ def problem_of(rows: Sequence[Sequence[Any]]) -> str:
     return problems[0]
 
 
-def test_stories_of_four_or_six_sentences_are_refused_in_a_clear_line() -> None:
+def test_stories_with_a_sentence_too_few_or_too_many_are_refused_in_a_clear_line() -> None:
     four = [[*row[:4], *row[5:]] for row in wide()]
     assert refused(four).startswith(
         "table.csv has 4 sentences of each story (sentence1, sentence2, sentence3, sentence4), and a story"
     )
-    six = [[*row[:5], row[4] if at else "sentence6", *row[5:]] for at, row in enumerate(wide())]
+    six = [[*row[:5], row[4] if at else "sentence7", *row[5:]] for at, row in enumerate(wide())]
     assert "table.csv has 6 sentences of each story" in refused(six)
     rows = [
         ["story", "position", "model a"],
@@ -588,7 +589,7 @@ def test_a_map_sets_corrects_and_renames() -> None:
         ("model a", "--map 'model a' is not COLUMN=ROLE"),
         ("model c=system", "--map: there is no column 'model c'"),
         ("model a=robot", "--map: 'robot' is not what a column can hold"),
-        ("model a=sentence6", "--map: 'sentence6': a story has five sentences"),
+        ("model a=sentence21", "--map: 'sentence21': a story has at most 20 sentences"),
     ],
 )
 def test_a_wrong_map_is_refused(said: str, message: str) -> None:
@@ -685,3 +686,49 @@ def test_the_kinds_have_a_meaning() -> None:
     layout = read(saved(wide())).layout
     assert layout.at(Kind.POSITION) == 5
     assert layout.systems == ("model a", "model b")
+
+
+def told_of(sentences: int, number: int = 4) -> list[list[str]]:
+    return [
+        [f"Ann saw {word} at {at} o'clock." for at in range(1, sentences + 1)]
+        for word in ("rain", "snow", "hail", "wind")[:number]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentences"),
+    [("columns", 3), *product(("columns", "story", "around"), (6, 12))],
+)
+def test_a_table_of_stories_of_another_length_is_read(tmp_path: Path, kind: str, sentences: int) -> None:
+    told, last = told_of(sentences), sentences
+    rows = {
+        "columns": lambda one: [*one, str(last), "It was late in the evening."],
+        "story": lambda one: [" ".join(one), str(last), "It was late in the evening."],
+        "around": lambda one: [" ".join([*one[:-1], "____"]), one[-1], "It was late in the evening."],
+    }[kind]
+    header = {
+        "columns": [*(f"sentence{at}" for at in range(1, sentences + 1)), "position", "ours"],
+        "story": ["story", "position", "ours"],
+        "around": ["story", "original", "ours"],
+    }[kind]
+    path = tmp_path / "table.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *(rows(one) for one in told)])
+    table = read_table_file(path)
+    layout = recognise(table, {})
+    assert layout.length == sentences
+    found = contents_of(table, layout)
+    assert not found.problems
+    assert [list(story.sentences) for story in found.stories] == told
+    assert {entry.blank.position for entry in found.systems["ours"]} == {last}
+
+
+def test_rests_of_stories_keep_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        write = csv.writer(file)
+        write.writerow(["sentence1", "sentence2", "sentence3", "position", "ours"])
+        write.writerows([*one, "2", "It rained.\nShe slept."] for one in told_of(3))
+    table = read_table_file(path)
+    found = contents_of(table, recognise(table, {}), rest=True)
+    assert {entry.text for entry in found.systems["ours"]} == {"It rained.\nShe slept."}

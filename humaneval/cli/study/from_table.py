@@ -40,7 +40,7 @@ from humaneval.study.from_table_rows import (
     contents_of,
     refuse_layout,
 )
-from humaneval.study.from_table_settings import Asked, Settled, settle
+from humaneval.study.from_table_settings import Asked, Settled, settle, shows_rests
 from humaneval.study.from_table_stored import refuse_stored
 from humaneval.text import command, counted, listed, quoted
 
@@ -118,17 +118,17 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     table = read_table_file(source.file, encoding=source.encoding, worksheet=source.worksheet)
     layout = recognise(table, parse_roles(source.roles, table.columns))
     _ask(table, layout, source.yes, name, source.file)
-    split = str(asked.design.get("split") or "")
+    split, rest = str(asked.design.get("split") or ""), shows_rests(asked)
     refuse_layout(table, layout)
     more = _stories_of(source, split)
     if layout.brings_stories or more:
-        _checked(source, contents_of(table, layout, more, split=split), asked, name)
+        _checked(source, contents_of(table, layout, more, split=split, rest=rest), asked, name)
     engine = app.made_engine if layout.brings_stories or more else _with_stories(app, source)
     known = [*select_stories(engine), *more]
-    contents = contents_of(table, layout, known, split=split)
+    contents = contents_of(table, layout, known, split=split, rest=rest)
     settled = _checked(source, contents, asked, name)
     settings, text = settled.read
-    generators = [*own_generators(settings), *systems_of(contents, source.file)]
+    generators = [*own_generators(settings), *systems_of(contents, source.file, rest=rest)]
     refuse_study(engine, name, settings)
     refuse_stored(engine, name, generators, settings, contents)
     _tell(contents, settled, settings)
@@ -178,7 +178,7 @@ def _checked(source: Source, contents: Contents, asked: Asked, name: str) -> Set
     settled = settle(contents, asked)
     refuse_names(name, settled.read.settings)
     allow = [str(status) for status in settled.read.settings.design.allow]
-    if found := unfit(contents, source.file, allow):
+    if found := unfit(contents, source.file, allow, rest=settled.read.settings.asked.rest):
         _list(found)
         raise InputError(
             f"{counted(len(found), 'sentence')} of systems in {source.file} cannot be shown; nothing was"
