@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -234,6 +235,31 @@ def test_the_rest_is_written_sentence_by_sentence_and_sees_nothing_after() -> No
         "Saw 3 before and 4 in all.\nSaw 4 before and 5 in all.\nSaw 5 before and 6 in all."
     )
     assert found.blank == Blank(story, 4)
+
+
+def test_rests_of_a_file_are_replayed(command: Command, sqlite_engine: Engine) -> None:
+    stories = stories_of(4, 2)
+    add_stories(sqlite_engine, stories)
+    text = "story,position,generator,text\n" + "".join(
+        f'{story.id},{at},lm,"{chr(10).join(["It was so."] * (5 - at))}"\n'
+        for story in stories
+        for at in (2, 3, 4)
+    )
+    Path("rests.csv").write_text(text, encoding="utf-8")
+    done = command("generate", "--generator", "replay", "--checkpoint", "rests.csv", "--rest", "--json")
+    assert done.json[0]["written"] == {"ok": 6}
+    Path("rests.csv").write_text(text.replace(",4,", ",5,"), encoding="utf-8")
+    beyond = command("generate", "--generator", "replay", "--checkpoint", "rests.csv", "--rest", "--as", "x")
+    assert "position 5, and story 's0' has 4 sentences" in beyond.err
+
+
+def test_the_audit_of_boundary_has_a_column_for_the_end(command: Command, sqlite_engine: Engine) -> None:
+    fill(sqlite_engine, stories_of(6), rest=True)
+    make(sqlite_engine, "boundary", annotators=20)
+    told = command("study", "audit", "boundary")
+    assert told.code == 0, told.err
+    assert re.search(r"^human +20 +20 *$", told.out, re.M), told.out
+    assert "Chance alone gives a score of 2.17." in told.out
 
 
 @pytest.mark.parametrize(
