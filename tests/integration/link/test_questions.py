@@ -89,9 +89,7 @@ def _hold_the_truth(study: Study, question: str) -> None:
     for (name, scale), outcomes in scores.items():
         if question == "boundary" and name == "human":  # its boundary is always after the end
             continue
-        truth = study.settings.asked.true_score(
-            name, skills, study.settings.answer_settings, sentences, scale
-        )
+        truth = asked.true_score(name, skills, settings, sentences, scale)
         assert truth is not None
         width = 3 * max(stdev(outcomes), 0.1) / sqrt(len(outcomes))
         assert abs(mean(outcomes) - truth) <= width, (name, scale, mean(outcomes), truth)
