@@ -11,6 +11,7 @@ import pytest
 
 from humaneval.crowd.form_of_row import _shown
 from humaneval.crowd.form_page import Delivery, Form, ShownPassage, render_form
+from humaneval.errors import SettingsError
 from humaneval.resources import bundled
 from humaneval.study.file import StudyFile, read_study_file
 
@@ -76,3 +77,19 @@ def test_what_a_form_still_lacks_is_linked_to() -> None:
 
 def test_the_script_of_the_form_stays_small() -> None:
     assert (bundled("hit_templates") / "form.js").stat().st_size <= 4096
+
+
+def test_a_scale_is_called_on_the_page_as_the_study_says() -> None:
+    scales = {"fluency": ["holprig", "flüssig"], "fits_well": ["passt nicht", "passt"]}
+    overrides = {
+        "question": "rate",
+        "answers": {"scales": scales},
+        "page": {"language": "de"},
+        "words": {"scale_fluency": "Sprachfluss"},
+    }
+    text = page(own := read_study_file(None, overrides=overrides).settings, shown(own, 2))
+    assert re.findall(r'-scale" dir="auto">([^<]*)<', text) == ["Sprachfluss", "Fits well"]
+    with pytest.raises(SettingsError, match=r"words\.scale_flow: .* nearest is scale_fluency"):
+        read_study_file(None, overrides={**overrides, "words": {"scale_flow": "x"}})
+    usual = read_study_file(None, overrides={"question": "rate", "page": {"language": "de"}}).settings
+    assert "sehr gut" in page(usual, shown(usual, 2))
