@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from humaneval.crowd.form_of_row import _shown
-from humaneval.crowd.form_page import Delivery, Form, ShownPassage, render_form
+from humaneval.crowd.form_page import Delivery, Form, ShownPassage, _rendered, as_shown, render_form
 from humaneval.errors import SettingsError
 from humaneval.resources import bundled
+from humaneval.scoring.questions.question import question_names
 from humaneval.study.file import StudyFile, read_study_file
 
 STORY = ("Ann slept.", "Ben <b>left</b>.", "Cat & dog met.", "Dora sang.", "Eve won.")
@@ -29,7 +30,8 @@ def shown(settings: StudyFile, position: int, alternative: str = "") -> ShownPas
     row = SimpleNamespace(
         place=1, sentences=list(STORY), title="", position=position, alternative=alternative
     )
-    return _shown(row, settings)
+    (passage,) = _shown([row], settings)
+    return passage
 
 
 def page(settings: StudyFile, *passages: ShownPassage) -> str:
@@ -63,6 +65,17 @@ def test_a_pair_stands_side_by_side_and_only_its_order_differs() -> None:
     assert "No difference" not in one
     tied = study("prefer", {"ties": True})
     assert page(tied, shown(tied, 2, "Ben stayed.")).count('type="radio" name="choice-1"') == 3
+
+
+@pytest.mark.parametrize("question", question_names())
+def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(question: str) -> None:
+    settings = study(question, {"mark": True} if question == "rate" else {})
+    odd = ("<b>", "&amp;", '"', "{{ x }}", "\\1 \\g<0>")
+    pair = "Ben stayed." if question == "prefer" else ""
+    for sentences in (STORY, odd, odd[:3]):
+        passage = replace(shown(settings, 2, pair), sentences=sentences)
+        form = Form(settings, (passage, replace(passage, place=2, title="T")), "f" * 64)
+        assert render_form(form, DELIVERY) == _rendered(as_shown(form, "task"), DELIVERY)
 
 
 def test_what_a_form_still_lacks_is_linked_to() -> None:
