@@ -16,7 +16,7 @@ from humaneval.cli.study.audit import tell_additions
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
 from humaneval.interface.scores import Scores, scores_of_table
-from humaneval.interface.tables import Table, read_table, table_of_file
+from humaneval.interface.tables import Table, read_table, table_of_file, table_of_question
 from humaneval.report.phrases import deleted
 from humaneval.report.terminal.counts import render_counts
 from humaneval.report.terminal.scores import render_table
@@ -44,21 +44,27 @@ class Elsewhere:
     human: str | None
     missed_control: Missed | None
     keep_incomplete: bool
+    question: str | None
 
     def refuse_other(self, study: str | None) -> None:
         """Raise UsageError unless there is one source, with options that go with it."""
         if sum(source is not None for source in (study, self.responses, self.counts)) != 1:
             raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
-        of_responses = self.control or self.human or self.missed_control or self.keep_incomplete
+        of_responses = (
+            self.control or self.human or self.missed_control or self.keep_incomplete or self.question
+        )
         if study is not None and (of_responses or self.margin):
             raise UsageError(
-                "--control, --human, --missed-control, --keep-incomplete and --margin go with --responses",
+                "--control, --human, --missed-control, --keep-incomplete, --question and --margin go with"
+                " --responses",
                 "A study has its own rules.",
             )
 
     def table(self) -> Table:
         """The response table; what was left out of it is said on stderr."""
         assert self.responses is not None
+        if (table := table_of_question(self.responses, self.question)) is not None:
+            return table
         read = read_table(self.responses)
         account(read.sheet)
         return table_of_file(read)
@@ -77,6 +83,7 @@ class Elsewhere:
             human=self.human,
             margin=self.margin,
             level=level or 0.95,
+            question=self.question,
         )
 
     def count_table(self, level: float | None) -> CountTable:
@@ -115,6 +122,10 @@ OPTIONS = (
         "--keep-incomplete",
         is_flag=True,
         help="Count annotators who left out a passage, if the table of --responses says so.",
+    ),
+    click.option(
+        "--question",
+        help="Question that the table of --responses answers. [default: its column question, or detect]",
     ),
 )
 

@@ -1,7 +1,8 @@
 """The judgments in a sheet, one a row: what was judged, by whom, in which group, and what was left out.
 
-An item is what `--item` names, in one column of `--value`. With {} the columns are passages of one form, so a
-file with a column for each passage gives the same items as one with a row for each passage.
+A cell with several judgments gives a row for each. An item is what `--item` names, in one column of
+`--value`. With {} the columns are passages of one form, so a file with a column for each passage gives the
+same items as one with a row for each passage.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from humaneval.errors import InputError, UsageError
 from humaneval.foreign.header import column
 from humaneval.foreign.mapping import PLACE, numbered
 from humaneval.foreign.sheet import Left, Sheet, at
+from humaneval.foreign.splitting import Parts, number_of, parts_of, people_in
 from humaneval.text import counted, listed
 
 LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(value)", "(worker)", "(item)"
+PERSON = "(person)"
+"""Who counts as one person if the worker is not known: a row of the file, or a place in its cell."""
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 LACKING = {VALUE: "a value", ITEM: "an item", WORKER: "a worker"}
 
@@ -54,11 +58,16 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A column of judgments: what `--value` called it, and the number in place of {}."""
+    """A column of judgments, or a part of its cells: what `--value` called it, and the number in place of
+    {}."""
 
     column: str
     flag: str
     number: int | None
+    source: str
+    """The column of the sheet."""
+    part: str | None = None
+    """Which part of a cell that was split."""
 
 
 def where(sheet: Sheet, conditions: Mapping[str, str]) -> Sheet:
@@ -86,76 +95,37 @@ def judged(
     worker: str | None = None,
     numbers: range | None = None,
     ignore_case: bool = False,
+    split: str | None = None,
 ) -> Judged:
     """One row for each judgment in the columns `values`, in the order of the file.
 
-    {} stands for a number (in `numbers`, if given); in `items` and `by` it stands for the same number. Blank
-    cells are not judgments, and are counted. Values that are the same number (3 and 3.0), or with
-    `ignore_case` differ only in case, become the most common one. Raises UsageError for unknown columns.
+    {} stands for a number (in `numbers`, if given); in `items`, `by` and `worker` it stands for the same
+    number. `split` says how a cell holds several judgments (`foreign.splitting`); the number is then the
+    place in the cell. They are by different people about one item if the cell of `worker` splits into as many
+    parts, or if nobody is named; else they are about different items. Blank cells are not judgments, and are
+    counted. Values that are the same number (3 and 3.0), or with `ignore_case` differ only in case, become
+    the most common one. Raises UsageError for unknown columns.
     """
     questions = _questions(sheet.frame, values, numbers)
-    own_items = any(PLACE in name for name in items)
     groups = {_label(sheet.frame, name): name for name in by}
-    size = len(sheet.frame)
-    parts = []
-    for one in questions:
-        keys = list(zip(*(_texts(sheet.frame, name, one, "--item") for name in items), strict=True))
-        question = one.flag if own_items else one.column
-        cells: dict[str, list[Any]] = {
-            LINE: list(sheet.frame.index),
-            COLUMN: [one.column] * size,
-            NUMBER: [one.number] * size,
-            **{label: _texts(sheet.frame, name, one, "--by") for label, name in groups.items()},
-            WORKER: [cell_text(cell) or None for cell in sheet.frame[worker]] if worker else [None] * size,
-            ITEM: [(*key, question) if any(key) else None for key in keys] if items else [None] * size,
-            VALUE: [cell_text(cell) or None for cell in sheet.frame[one.column]],
-        }
-        parts.append(pd.DataFrame({name: pd.Series(found, dtype=object) for name, found in cells.items()}))
+    if split is None:
+        parts = [_part(sheet, one, _cells(sheet, one.source), items, groups, worker) for one in questions]
+    else:
+        parts, told = _split(sheet, questions, split, numbers, items, groups, worker)
+        sheet = sheet.noted(*told)
     frame = pd.concat(parts, ignore_index=True)
     # Row by row, as a file with a row for each passage has them: draws and numbering follow this order.
-    frame = frame.iloc[np.argsort(np.tile(np.arange(size), len(parts)), kind="stable")]
+    row = np.concatenate([np.asarray(part.index) for part in parts])
+    frame = frame.iloc[np.argsort(row, kind="stable")]
     made = Judged(frame.reset_index(drop=True), sheet, tuple(groups))
     if not any(frame[VALUE]):
-        raise InputError(f"all cells are empty in {listed([one.column for one in questions])}")
+        raise InputError(f"all cells are empty in {listed([one.source for one in questions])}")
     made = made.complete(VALUE)
-    if all(_number(text) is not None for text in made.frame[VALUE]):
-        made = _one_spelling(made, _number, "numbers written differently")
+    if all(as_number(text) is not None for text in made.frame[VALUE]):
+        made = _one_spelling(made, as_number, "numbers written differently")
     elif commas := decimal_commas(made.frame[VALUE].unique().tolist()):
         made = replace(made, sheet=made.sheet.noted(commas))
     return _one_spelling(made, str.casefold, "") if ignore_case else made
-
-
-def correct(frame: pd.DataFrame, sheet: Sheet, gold: Sequence[str | None]) -> pd.DataFrame:
-    """The same judgments as 1 if they equal the right answer in `gold`, else 0.
-
-    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second), like
-    forms whose passages follow the order of a file. Text with one number is compared by that number
-    (Paragraph 2 equals paragraph_2), other text in any case. Raises InputError if the counts differ or a
-    right answer is blank.
-    """
-    if "hit_number" not in sheet.frame.columns or frame[NUMBER].isna().any():
-        raise UsageError("--gold needs a file in the format hits-json and a --value with {}")
-    places = sorted(set(frame[NUMBER]))
-    hits = sheet.frame["hit_number"].astype(int)
-    expected = int(hits.max()) * len(places)
-    if expected != len(gold):
-        raise InputError(
-            f"{int(hits.max())} HITs with {len(places)} passages each need {expected} right answers; the file"
-            f" has {len(gold)}",
-            "Choose the passages to compare, for example --numbers 1-5.",
-        )
-    blank = [place for place, answer in enumerate(gold, 1) if not cell_text(answer)]
-    if blank:
-        raise InputError(
-            f"{len(blank)} of {len(gold)} right answers are blank: {listed(blank)} (counted from 1)",
-            "Fill them in: an answer cannot be compared with nothing.",
-        )
-    rank = {number: place for place, number in enumerate(places)}
-    right = [
-        _key(value) == _key(gold[(int(hits[line]) - 1) * len(places) + rank[number]] or "")
-        for line, number, value in zip(frame[LINE], frame[NUMBER], frame[VALUE], strict=True)
-    ]
-    return frame.assign(**{VALUE: [str(int(one)) for one in right]})
 
 
 def column_at(frame: pd.DataFrame, name: str, number: int | None, flag: str) -> str:
@@ -176,23 +146,149 @@ def column_at(frame: pd.DataFrame, name: str, number: int | None, flag: str) -> 
     return found[number]
 
 
+def _part(
+    sheet: Sheet,
+    one: _Question,
+    texts: Sequence[str],
+    items: Sequence[str],
+    groups: Mapping[str, str],
+    worker: str | None,
+    *,
+    people: bool = False,
+) -> pd.DataFrame:
+    """The judgments `texts` of one question, a row for each row of the sheet; by different `people` the
+    question is the same for all parts of a cell."""
+    frame, size = sheet.frame, len(sheet.frame)
+    keys = list(zip(*(_texts(frame, name, one, "--item") for name in items), strict=True))
+    own_items = any(PLACE in name for name in items)
+    question = one.flag if own_items else one.source if people else one.column
+    workers: list[str | None]
+    if worker is None:
+        workers = [None] * size
+    elif worker in (COLUMN, NUMBER):
+        # The columns, or the places in a cell, are the people who judge one item.
+        question, workers = one.flag if one.number is not None else worker, [_place(one, worker)] * size
+    else:
+        workers = [text or None for text in _texts(frame, worker, one, "--worker")]
+    cells: dict[str, list[Any]] = {
+        LINE: list(frame.index),
+        COLUMN: [one.column] * size,
+        NUMBER: [one.number] * size,
+        **{label: _grouped(frame, name, one) for label, name in groups.items()},
+        WORKER: workers,
+        PERSON: [(line, one.part if people else None) for line in frame.index],
+        ITEM: [(*key, question) if any(key) else None for key in keys] if items else [None] * size,
+        VALUE: [text or None for text in texts],
+    }
+    return pd.DataFrame({name: pd.Series(found, dtype=object) for name, found in cells.items()})
+
+
+def _place(one: _Question, worker: str) -> str | None:
+    if worker == COLUMN:
+        return one.column
+    if one.number is None:
+        raise UsageError(f"--worker {NUMBER} needs a --value with {{}}", f"Or say --worker {COLUMN}.")
+    return str(one.number)
+
+
+def _split(
+    sheet: Sheet,
+    questions: Sequence[_Question],
+    how: str,
+    numbers: range | None,
+    items: Sequence[str],
+    groups: Mapping[str, str],
+    worker: str | None,
+) -> tuple[list[pd.DataFrame], list[str]]:
+    """The judgments of all parts of all cells, and notes on how they were split."""
+    made, notes = [], []
+    lines = list(sheet.frame.index)
+    for one in questions:
+        found = parts_of(_cells(sheet, one.source), lines, how, one.source)
+        people = _people(sheet, one, worker, found, how)
+        for name in found.names:
+            number = number_of(name) if one.number is None else one.number
+            if numbers is not None and one.number is None and number not in numbers:
+                continue
+            part = replace(one, column=f"{one.source}.{name}", number=number, part=name)
+            texts = [cell.get(name) or "" for cell in found.cells]
+            by_people = people is not None or (worker is None and found.places)
+            frame = _part(sheet, part, texts, items, groups, None if people else worker, people=by_people)
+            if people is not None:
+                order = [list(cell).index(name) if name in cell else None for cell in found.cells]
+                frame[WORKER] = pd.Series(
+                    [
+                        mine[place] or None if place is not None else None
+                        for mine, place in zip(people, order, strict=True)
+                    ],
+                    dtype=object,
+                )
+            # A cell with fewer parts has no blank judgment.
+            made.append(frame[[name in cell or not cell for cell in found.cells]])
+        sizes = sorted({len(cell) for cell in found.cells if cell})
+        span = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0] if sizes else 0}"
+        where = f"separated by {found.separator!r}" if found.separator else "as JSON"
+        whose = (
+            "answers by different people"
+            if people or (worker is None and found.places)
+            else "answers about different items"
+        )
+        notes.append(f"{one.source} holds {span} judgments in a cell, {where}; taken as {whose}")
+    if not made:
+        raise UsageError("--numbers leaves no part of a cell", "Widen the range.")
+    return made, notes
+
+
+def _people(
+    sheet: Sheet, one: _Question, worker: str | None, found: Parts, how: str
+) -> list[list[str]] | None:
+    """The workers of the judgments in each cell, if some cell names several."""
+    if worker is None or worker in (COLUMN, NUMBER):
+        return None
+    name = column_at(sheet.frame, worker, one.number, "--worker")
+    people = [people_in(cell, how) if cell else [] for cell in _cells(sheet, name)]
+    if all(len(cell) <= 1 for cell in people):
+        return None
+    uneven = [
+        line
+        for line, mine, theirs in zip(sheet.frame.index, people, found.cells, strict=True)
+        if theirs and len(mine) != len(theirs)
+    ]
+    if uneven:
+        raise InputError(
+            f"{name} names another number of workers than {one.source} has judgments: {at(uneven)}",
+            "Correct these cells, or leave their rows out.",
+        )
+    return people
+
+
+def _cells(sheet: Sheet, name: str) -> list[str]:
+    return [cell_text(cell) for cell in sheet.frame[name]]
+
+
 def _questions(frame: pd.DataFrame, values: Sequence[str], numbers: range | None) -> list[_Question]:
     found: dict[str, _Question] = {}
     for flag in values:
         if PLACE not in flag:
             name = column(frame, flag, "--value")
-            found.setdefault(name, _Question(name, name, None))
+            found.setdefault(name, _Question(name, name, None, name))
             continue
         for number, name in numbered(frame, flag).items():
             if numbers is None or number in numbers:
-                found.setdefault(name, _Question(name, flag, number))
+                found.setdefault(name, _Question(name, flag, number, name))
     if not found:
         raise UsageError("--numbers leaves no column", "Widen the range.")
     return list(found.values())
 
 
 def _label(frame: pd.DataFrame, name: str) -> str:
-    return name.strip() if PLACE in name else column(frame, name, "--by")
+    return name.strip() if PLACE in name or name.strip() == COLUMN else column(frame, name, "--by")
+
+
+def _grouped(frame: pd.DataFrame, name: str, one: _Question) -> list[str]:
+    if name.strip() == COLUMN and COLUMN not in frame.columns:
+        return [one.column] * len(frame)
+    return _texts(frame, name, one, "--by")
 
 
 def _texts(frame: pd.DataFrame, name: str, one: _Question, flag: str) -> list[str]:
@@ -235,7 +331,8 @@ def cell_text(cell: object) -> str:
     return "" if cell is None or cell != cell else str(cell).strip()
 
 
-def _number(text: str) -> float | None:
+def as_number(text: str) -> float | None:
+    """The finite number that a value is, if it is one."""
     try:
         found = float(text)
     except ValueError:
@@ -246,17 +343,12 @@ def _number(text: str) -> float | None:
 def decimal_commas(texts: Sequence[str]) -> str:
     """A note if all values would be numbers with a point in place of a comma; empty otherwise."""
     commas = [text for text in texts if _COMMA.fullmatch(text)]
-    if not commas or any(_number(text.replace(",", ".")) is None for text in texts):
+    if not commas or any(as_number(text.replace(",", ".")) is None for text in texts):
         return ""
     return (
         f"values with a comma, as {listed(commas, 3)}, are read as words; if they are numbers, write them"
         " with a point"
     )
-
-
-def _key(text: str) -> str:
-    digits = "".join(one if one.isdigit() else " " for one in text).split()
-    return str(int(digits[0])) if len(digits) == 1 else text.strip().casefold()
 
 
 def _same_number(text: str, wanted: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,11 +21,14 @@ PSEUDONYM = re.compile(r"w[0-9a-f]{12}")
 ROUNDED = r"\d(\.\d+)?[eE]\+\d+"
 
 
-def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sheet:
+def pseudonymised(
+    sheet: Sheet, column: str, rename: Callable[[str], str], ids_in: Callable[[str], list[str]] | None = None
+) -> Sheet:
     """The sheet with the worker ids in `column` renamed by `rename`, also inside the row's other cells.
 
-    Spaces around ids are dropped; blank ids stay blank. Ids that a spreadsheet has rounded (1.2E+10) are
-    refused: several workers may share a rounded one.
+    `ids_in` gives the ids of a cell that names several; they become a JSON list. Spaces around ids are
+    dropped; blank ids stay blank. Ids that a spreadsheet has rounded (1.2E+10) are refused: several workers
+    may share a rounded one.
     """
     told = sheet.frame[column]
     stripped = [
@@ -38,27 +42,36 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
             f"for example {rounded.iloc[0]}: {at(list(rounded.index))}",
             "Workers may share a rounded id. Download the file again and do not save it in a spreadsheet.",
         )
-    names = {one: rename(one) for one in ids.dropna().unique()}
+    several = {one: [one] if ids_in is None else ids_in(one) for one in ids.dropna().unique()}
+    names = {one: rename(one) for cell in several.values() for one in cell if one}
+    rows = [several[one] if one is not None else [] for one in ids]
     frame = sheet.frame.copy()
     hidden = 0
     for name in frame.columns:
         if name == column:
             continue
-        cells = [
-            (
-                cell.replace(one, names[one])
-                if isinstance(cell, str) and one and len(one) >= TELLING and one in cell
-                else cell
-            )
-            for cell, one in zip(frame[name], ids, strict=True)
-        ]
+        cells = [_without_ids(cell, mine, names) for cell, mine in zip(frame[name], rows, strict=True)]
         hidden += sum(new != old for new, old in zip(cells, frame[name], strict=True))
         frame[name] = pd.Series(cells, index=frame.index, dtype=object)  # None stays None
-    renamed = [names[one] if one is not None else None for one in ids]
+    renamed = [
+        None
+        if not mine
+        else names[mine[0]]
+        if len(mine) == 1
+        else json.dumps([names.get(one) for one in mine])
+        for mine in rows
+    ]
     frame[column] = pd.Series(renamed, index=frame.index, dtype=object)
     return replace(sheet, frame=frame.astype(object)).noted(
         f"{counted(hidden, 'other cell')} contained the worker's id, now the pseudonym" if hidden else ""
     )
+
+
+def _without_ids(cell: object, ids: list[str], names: dict[str, str]) -> object:
+    for one in ids:
+        if isinstance(cell, str) and len(one) >= TELLING and one in cell:
+            cell = cell.replace(one, names[one])
+    return cell
 
 
 def file_pseudonyms(sheet: Sheet) -> Callable[[str], str]:

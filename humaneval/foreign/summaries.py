@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,17 +12,13 @@ import numpy as np
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
+from humaneval.foreign.clusters import Clusters, clusters, of_mean, of_share
 from humaneval.foreign.judged import (
     ITEM,
-    LINE,
-    NUMBER,
     VALUE,
     WORKER,
-    cell_text,
-    column_at,
     decimal_commas,
 )
-from humaneval.foreign.sheet import Sheet
 from humaneval.statistics.agreement import (
     Coefficient,
     Metric,
@@ -67,8 +63,8 @@ def _numbers(frame: pd.DataFrame) -> pd.Series[float]:
     return found.where(np.isfinite(found))
 
 
-def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """Number, mean, standard deviation (n − 1), median and range of numeric values, by group."""
+def numeric(frame: pd.DataFrame) -> pd.Series[float]:
+    """The values as numbers. Raises InputError if some are not."""
     numbers = _numbers(frame)
     if numbers.isna().any():
         words = list(dict.fromkeys(frame.loc[numbers.isna(), VALUE]))
@@ -76,9 +72,18 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
             f"{int(numbers.isna().sum())} of {len(frame)} values are not numbers: {listed(words)}",
             "Write numbers with a point." if decimal_commas(words) else "Count them instead: --show counts.",
         )
+    return numbers
+
+
+def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
+    """Number, mean, standard deviation (n − 1), median and range of numeric values, by group, and the
+    standard error and interval of the mean (`foreign.clusters`)."""
+    numbers = numeric(frame)
     rows = []
-    for key, part in _groups(frame.assign(**{VALUE: numbers.astype(float)}), by):
+    who = clusters(frame)
+    for key, part, mine in _grouped(frame.assign(**{VALUE: numbers}), by, who):
         values = part[VALUE].to_numpy(dtype=float)
+        sure = of_mean(values, mine)
         rows.append(
             (
                 *key,
@@ -88,28 +93,33 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
                 float(np.median(values)),
                 values.min(),
                 values.max(),
+                sure.error,
+                sure.low,
+                sure.high,
             )
         )
-    return Summary(_named(by, "n", "mean", "sd", "median", "min", "max"), _plain(rows))
+    names = _named(by, "n", "mean", "sd", "median", "min", "max", "se", "low", "high")
+    return Summary(names, _plain(rows), (who.note,))
 
 
 def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """How often each value was given, by group, the most common first."""
+    """How often each value was given, by group, the most common first, and the standard error and interval
+    of its share (`foreign.clusters`)."""
     rows = []
-    for key, part in _groups(frame, by):
+    who = clusters(frame)
+    for key, part, mine in _grouped(frame, by, who):
         found = Counter(part[VALUE])
-        rows += [
-            (*key, value, n, n / len(part))
-            for value, n in sorted(found.items(), key=lambda one: (-one[1], one[0]))
-        ]
-    return Summary(_named(by, "value", "n", "share"), _plain(rows))
+        for value, n in sorted(found.items(), key=lambda one: (-one[1], one[0])):
+            sure = of_share((part[VALUE] == value).to_numpy(dtype=float), mine)
+            rows.append((*key, value, n, n / len(part), sure.error, sure.low, sure.high))
+    return Summary(_named(by, "value", "n", "share", "se", "low", "high"), _plain(rows), (who.note,))
 
 
 def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
     """The majority value of each item, and how many items have it. Two equally frequent values are a tie."""
     need_items(frame)
     rows, sizes = [], []
-    for key, part in _groups(frame, by):
+    for key, part in groups(frame, by):
         votes: Counter[str] = Counter()
         for _, answers in part.groupby(ITEM, sort=False)[VALUE]:
             (first, most), *others = Counter(answers).most_common(2)
@@ -120,49 +130,6 @@ def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
             for value, n in sorted(votes.items(), key=lambda one: (one[0] == TIE, -one[1]))
         ]
     return Summary(_named(by, "value", "items", "share"), _plain(rows), (_sizes(sizes),))
-
-
-def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) -> Summary:
-    """How often each system was shown, preferred and passed over, and 100·(preferred − passed over)/shown.
-
-    `options` gives, for each answer, the column with the system that it stands for ({"A": "Input.system1",
-    …}). Any other answer prefers no system and counts as neither.
-    """
-    columns = {
-        number: {answer: column_at(sheet.frame, name, number, "--option") for answer, name in options.items()}
-        for number in dict.fromkeys(frame[NUMBER])
-    }
-    shown: Counter[str] = Counter()
-    won: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
-    strange: Counter[str] = Counter()
-    for line, number, value in zip(frame[LINE], frame[NUMBER], frame[VALUE], strict=True):
-        systems = {answer: cell_text(sheet.frame.at[line, name]) for answer, name in columns[number].items()}
-        shown.update(systems.values())
-        if value in systems:
-            won[systems[value]] += 1
-            lost.update(system for answer, system in systems.items() if answer != value)
-        else:
-            strange[value] += 1
-    if not won:
-        raise InputError(
-            f"no answer is one of {listed(list(options))}, named by --option; the answers are"
-            f" {listed(list(strange))}",
-            "Name an answer as it is in the file: --option ANSWER=COLUMN. --ignore-case ignores case.",
-        )
-    rows = [
-        (
-            system,
-            n,
-            won[system],
-            lost[system],
-            n - won[system] - lost[system],
-            100 * (won[system] - lost[system]) / n,
-        )
-        for system, n in sorted(shown.items())
-    ]
-    notes = (f"answers other than {', '.join(options)}: {dict(strange)}",) if strange else ()
-    return Summary(("system", "shown", "preferred", "passed over", "neither", "score"), _plain(rows), notes)
 
 
 def workload(frame: pd.DataFrame) -> Summary:
@@ -256,10 +223,19 @@ def _named(by: Sequence[str], *own: str) -> tuple[str, ...]:
     return (*(f"{name} (group)" if name in own else name for name in by), *own)
 
 
-def _groups(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
+def groups(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """The judgments of each group, with its key, in order of the keys."""
     if not by:
         return [((), frame)]
     return [(tuple(key), part) for key, part in frame.groupby(list(by), sort=True)]
+
+
+def _grouped(
+    frame: pd.DataFrame, by: Sequence[str], who: Clusters
+) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, Clusters]]:
+    places = pd.Series(np.arange(len(frame)), index=frame.index)
+    for key, part in groups(frame, by):
+        yield key, part, who.at(places[part.index].to_numpy())
 
 
 def need_items(frame: pd.DataFrame) -> None:

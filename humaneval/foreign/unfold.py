@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from humaneval.foreign.sheet import at
+from humaneval.foreign.sheet import Sheet, at
 from humaneval.text import counted
 
 LEAVES = 60
@@ -107,6 +108,38 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
         frame, more = _with_answers(frame, name, found, is_json)
         notes += more
     return Unfolded(frame, notes)
+
+
+def with_json(sheet: Sheet, names: Iterable[str]) -> Sheet:
+    """The sheet with the JSON of a column unfolded, where one of `names` is COLUMN.KEY and no column has that
+    name. Formats that define JSON have unfolded it already."""
+    known = {str(one).casefold(): str(one) for one in sheet.frame.columns}
+    for name in names:
+        told = name.strip().casefold()
+        starts = [known[one] for one in known if told.startswith(f"{one}.")]
+        if told in known or not starts or max(starts, key=len) not in sheet.frame.columns:
+            continue
+        base = max(starts, key=len)
+        made = unfolded(sheet.frame, [base])
+        frame = (
+            _numbered(made.frame.astype(object), base)
+            if told.startswith(f"{base.casefold()}.{{}}.")
+            else made.frame
+        )
+        sheet = replace(sheet, frame=frame.astype(object)).noted(*made.notes)
+    return sheet
+
+
+def _numbered(frame: pd.DataFrame, base: str) -> pd.DataFrame:
+    """A list of one object was taken as the object: its keys get the number 1, as in longer lists."""
+    for name in [str(one) for one in frame.columns if str(one).startswith(f"{base}.")]:
+        key = name.removeprefix(f"{base}.")
+        first = f"{base}.1.{key}"
+        if key.partition(".")[0].isdecimal():
+            continue
+        cells = frame.pop(name)
+        frame[first] = frame[first].where(frame[first].notna(), cells) if first in frame.columns else cells
+    return frame
 
 
 def _with_answers(

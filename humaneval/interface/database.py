@@ -185,6 +185,8 @@ def scores_of_study(
             facts,
             who if (who := who_answered(study)).programs else None,
             "" if tests != study.settings.design.pilot else early(*ready(study)),
+            **found.gates._asdict(),
+            told=found.told,
             also=found.also,
             seed=study.settings.design.seed,
             advising=partial(own_rules, study.name),

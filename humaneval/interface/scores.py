@@ -23,6 +23,7 @@ from humaneval.report.forms import FILES, form_files, form_of
 from humaneval.report.from_study import software
 from humaneval.report.phrases import mark, warned
 from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.asked import Asked, asked
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable
@@ -87,6 +88,8 @@ class Source:
     """That not all forms of the design are in; empty if they are."""
     control: str | None = None
     human: str | None = None
+    told: Asked | None = None
+    """What was asked; None leaves it to the table."""
     also: Mapping[str, Rule] = field(default_factory=dict)
     seed: int = 0
     advising: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -117,6 +120,7 @@ class Scores:
                 human=source.human,
                 level=source.level,
                 declared=source.declared,
+                told=source.told,
             )
 
     @cached_property
@@ -133,6 +137,7 @@ class Scores:
                 human=source.human,
                 level=source.level,
                 seed=source.seed,
+                told=source.told,
             )
 
     def computed(self) -> Self:
@@ -239,6 +244,7 @@ def score(
     tests: bool = False,
     margin: float = 0.0,
     level: float = 0.95,
+    question: str | None = None,
 ) -> Scores:
     """Score a response table, as `humaneval score --responses` does.
 
@@ -250,7 +256,8 @@ def score(
     `control` and `human` name the generators of these roles; without them, generators called control and
     human have them. `missed_control` is what a missed Control passage excludes. `keep_incomplete` counts
     annotators who left out a passage, `tests` scores pilots alone. Two scores are called equivalent if their
-    difference is shown to lie within `margin`, a share. `level` is that of the intervals.
+    difference is shown to lie within `margin`, a share of the scale. `level` is that of the intervals.
+    `question` is what was asked, if the table has no column `question`: `detect` by default.
 
     Raises InputError if the table cannot be scored, and UsageError for an argument that does not fit it.
     """
@@ -261,7 +268,13 @@ def score(
             tests="only" if tests else "leave out",
         )
         found = scores_of_table(
-            table_of(responses), rule, control=control, human=human, margin=margin, level=level
+            table_of(responses, question),
+            rule,
+            control=control,
+            human=human,
+            margin=margin,
+            level=level,
+            question=question,
         )
         return found.computed()
 
@@ -274,6 +287,7 @@ def scores_of_table(
     human: str | None = None,
     margin: float = 0.0,
     level: float = 0.95,
+    question: str | None = None,
 ) -> Scores:
     """The scores of a response table under a rule. Raises the errors of `humaneval.scoring.scores.score`."""
 
@@ -297,6 +311,7 @@ def scores_of_table(
             table.answerers,
             control=control,
             human=human,
+            told=asked(table.frame, question),
         )
     )
 

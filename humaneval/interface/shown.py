@@ -8,8 +8,9 @@ from html import escape
 
 from rich.console import Console
 
-from humaneval.report.conclusion import HIGHER, conclusion
-from humaneval.report.phrases import between, confidence, few, percent, warned
+from humaneval.report.conclusion import conclusion
+from humaneval.report.phrases import amount, between, confidence, few, warned
+from humaneval.report.score_tables import score_head
 from humaneval.report.terminal.scores import render_scores
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import Answerers
@@ -27,30 +28,37 @@ def scores_text(table: ScoreTable, who: Answerers | None = None, early: str = ""
     console = Console(
         file=out, width=WIDTH, color_system=None, force_terminal=False, force_jupyter=False, _environ={}
     )
-    render_scores(table, console)
-    console.print()
-    for sentence in (*_warnings(table, who, early), HIGHER, *conclusion(table)):
+    for one in table.all_scales:
+        render_scores(one, console)
+        console.print()
+    for sentence in (*_warnings(table, who, early), table.words.higher, *conclusion(table)):
         console.print(sentence, markup=False, emoji=False, highlight=False)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
 
 
 def scores_html(table: ScoreTable, who: Answerers | None = None, early: str = "") -> str:
     """The same as a fragment of HTML."""
-    heads = ("Generator", "Score, %", f"{confidence(table.level)}\N{NO-BREAK SPACE}% interval", "x", "n")
+    warned = "".join(f"<p><strong>{escape(text)}</strong></p>" for text in _warnings(table, who, early))
+    said = f"<p>{escape(' '.join(conclusion(table)))}</p>"
+    return warned + "".join(_scale_html(one) for one in table.all_scales) + said
+
+
+def _scale_html(table: ScoreTable) -> str:
+    scale = table.scale
+    score = "Score, %" if table.detects else score_head(scale)
+    counts = ("x",) if scale.binary else ()
+    heads = ("Generator", score, f"{confidence(table.level)}\N{NO-BREAK SPACE}% interval", *counts, "n")
     rows = [
         (
             row.generator,
-            percent(row.score),
-            between(row.interval),
-            f"{row.not_identified:,}",
+            amount(row.score, scale),
+            between(row.interval, scale),
+            *((f"{row.not_identified:,}",) if counts else ()),
             f"{row.n:,}",
         )
         for row in table.scores
     ]
-    caption = f"Passages whose annotator did not mark the machine’s sentence. {HIGHER}"
-    warned = "".join(f"<p><strong>{escape(text)}</strong></p>" for text in _warnings(table, who, early))
-    said = f"<p>{escape(' '.join(conclusion(table)))}</p>"
-    return warned + table_html(caption, heads, rows) + said
+    return table_html(f"{table.words.caption}. {table.words.higher}", heads, rows)
 
 
 def _warnings(table: ScoreTable, who: Answerers | None, early: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from humaneval.foreign import (
 )
 from humaneval.foreign.pseudonyms import PSEUDONYM
 from humaneval.foreign.responses import the_study
+from humaneval.scoring.asked import COLUMN, LENGTH
 from humaneval.scoring.judgments import REQUIRED, YES
-from humaneval.scoring.response_table import COLUMNS
+from humaneval.scoring.response_table import COLUMNS, read_responses
 from humaneval.text import Answerers, alike, command
 
 NAMED = (*COLUMNS, "row_passages")
@@ -89,11 +90,31 @@ def table_of_file(read: Imported) -> Table:
     return Table(read.frame, title, read.sheet.sha256, read.answerers, read.manifest())
 
 
-def table_of(source: object) -> Table:
-    """A frame, or the path of a file. Raises UsageError for anything else, and InputError for a frame that
-    is not a response table."""
+def table_of_question(file: Path, question: str | None = None) -> Table | None:
+    """The table of a file that answers `question`, or that names its question or the length of its stories in
+    a column; None if it does neither."""
+    if question is None and not _is_told(read_sheet(file).frame):
+        return None
+    frame = read_responses(file, question=question)
+    made = table_of(frame)
+    return replace(made, title=made.title or file.stem, hash=hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def _is_told(frame: pd.DataFrame) -> bool:
+    """Whether a column says what was asked, or how many sentences stories have."""
+    names = list(map(str, frame.columns))
+    lengths = alike(LENGTH, names)
+    if alike(COLUMN, names) or len(lengths) != 1:
+        return bool(alike(COLUMN, names))
+    return bool(frame[lengths[0]].astype(str).str.strip().str.fullmatch(r"\d{1,2}").all())
+
+
+def table_of(source: object, question: str | None = None) -> Table:
+    """A frame, or the path of a file, which answers `question` if it does not name another. Raises UsageError
+    for anything else, and InputError for a frame that is not a response table."""
     if isinstance(source, (str, PathLike)):
-        return table_of_file(read_table(Path(source)))
+        file = Path(source)
+        return table_of_question(file, question) or table_of_file(read_table(file))
     if not isinstance(source, pd.DataFrame):
         raise UsageError(
             f"responses come as a pandas DataFrame or the path of a file, not as {type(source).__name__}",

@@ -12,6 +12,7 @@ from humaneval.planning.plan import Plan
 from humaneval.planning.power import (
     COUNTABLE,
     NORMAL,
+    answers_correlation,
     answers_covariance,
     detectable,
     power_exact,
@@ -61,22 +62,27 @@ def power_of(
     several responses to a story add to it, which makes n smaller. If every form shows both generators, the
     power is that of McNemar's mid-p test, else that of the permutation test by its normal approximation.
     The interval must exclude 0 too. Spammers who pass the gate answer by chance. `paired=False`: different
-    annotators judge the two."""
+    annotators judge the two.
+
+    Scores on another scale are its parts, whose variances are smaller by `dispersion`. Where pairs are
+    compared by their own answers, see `power_of_pair`."""
+    if plan.foreseen.pairwise:
+        return power_of_pair(plan, high - low, n * plan.in_pairs, error, one_sided=one_sided)
     a, b, honest = plan.measured(low), plan.measured(high), 1 - plan.gate.left
     by_worker, by_story = (_covariances(sd, low, high, honest) for sd in (plan.worker_sd, plan.story_sd))
-    again = (plan.forms_each - 1) * plan.share_of_forms
+    again, less = plan.again, plan.foreseen.dispersion
     if not paired:
         added = 1 + (again * by_worker.alike + (plan.per_story(n) - 1) * by_story.alike) / (
             a * (1 - a) + b * (1 - b)
         )
-        return power_unpaired(a, b, n / added, error * 2 if one_sided else error)
+        return power_unpaired(a, b, n / added / less, error * 2 if one_sided else error)
     shared = min(by_worker.across, min(a, b) - a * b)
     spread = a * (1 - a) + b * (1 - b) - 2 * plan.together * shared
     added = again * by_worker.difference + (plan.per_story(n) - 1) * by_story.difference
-    effective = n / (1 + max(added, 0.0) / spread)
+    effective = n / (1 + max(added, 0.0) / spread) / less
     difference = abs(a - b)
     reach = _reach(plan, n, one_sided=one_sided)
-    if plan.together == 1 and effective <= COUNTABLE:
+    if plan.plain and plan.together == 1 and effective <= COUNTABLE:
         return power_exact(
             spread + difference**2, difference, effective, error, one_sided=one_sided, reach=reach
         )
@@ -85,6 +91,19 @@ def power_of(
     z = -NORMAL.inv_cdf(error if one_sided else error / 2)
     critical = max(z * sqrt(null), reach * sqrt(spread))
     return NORMAL.cdf((sqrt(effective) * difference - critical) / sqrt(spread))
+
+
+def power_of_pair(plan: Plan, difference: float, n: float, error: float, *, one_sided: bool = False) -> float:
+    """The probability that n comparisons of two find the one that is preferred by `difference` more of them.
+
+    That of a sign test. Its n is smaller by what several answers of a person, and to a story, have in common.
+    Spammers who pass the gate prefer either."""
+    honest = 1 - plan.gate.left
+    mine = max(2 * plan.forms_each * plan.share_of_forms - 1, 0.0)
+    effect = 1 + honest * mine * answers_correlation(plan.worker_sd, 0.5, 0.5)
+    effect += (plan.per_story(n) - 1) * answers_correlation(plan.story_sd, 0.5, 0.5)
+    reach = _reach(plan, n / 2, one_sided=one_sided)
+    return power_exact(1.0, honest * difference, n / effect, error, one_sided=one_sided, reach=reach)
 
 
 def fewest_annotators(plan: Plan, enough: Callable[[Plan], bool]) -> int | None:

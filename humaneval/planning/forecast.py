@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from humaneval.domain import CEILING
 from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.planning.detectable import Chances, chances, fewest_annotators
 from humaneval.planning.gate import Gate, controls_needed
@@ -93,7 +92,9 @@ def outlook(plan: Plan) -> Outlook:
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     forms = plan.handed_out
     fee = reward_fee(plan.reward, MANY_ASSIGNMENTS - 1, masters=plan.masters)
-    short = CEILING - plan.smallest_effect
+    # Where nothing is known of Human's score, it is the higher of the two.
+    human = high if plan.foreseen.human is None else plan.foreseen.human
+    short = human - plan.smallest_effect
     return Outlook(
         responses=plan.responses,
         correlation=answers_correlation(plan.worker_sd, low, high) if plan.together else 0.0,
@@ -101,14 +102,14 @@ def outlook(plan: Plan) -> Outlook:
         story_icc=answers_correlation(plan.story_sd, low, low),
         systems=chances(plan, low, high, plan.comparisons) if plan.comparisons else None,
         below_human=(
-            chances(plan, short, CEILING, plan.below_human, one_sided=True)
+            chances(plan, short, human, plan.below_human, one_sided=True)
             if plan.below_human and short > 0
             else None
         ),
         half_width=width_of(plan),
         annotators_for_width=fewest_annotators(plan, lambda wider: width_of(wider) <= plan.width),
         gate=plan.gate,
-        controls_needed=controls_needed(plan.spammers, SPAMMERS_BORNE, plan.honest),
+        controls_needed=controls_needed(plan.spammers, SPAMMERS_BORNE, plan.honest, plan.foreseen.guess),
         rewards=plan.reward * forms,
         fees=fee * forms,
         hours=forms * plan.expected_minutes / 60,
@@ -118,8 +119,6 @@ def outlook(plan: Plan) -> Outlook:
 def width_of(plan: Plan) -> float:
     """Half the interval of a score: Wilson's at n/DEFF, with what recurs by worker and by story."""
     n, score = plan.responses, plan.measured(plan.expected_score)
-    effect = 1 + (plan.forms_each - 1) * plan.share_of_forms * answers_correlation(
-        plan.worker_sd, score, score
-    )
+    effect = 1 + plan.again * answers_correlation(plan.worker_sd, score, score)
     effect += (plan.per_story(n) - 1) * answers_correlation(plan.story_sd, score, score)
-    return half_width(score, n / effect, plan.level)
+    return half_width(score, n / effect / plan.foreseen.dispersion, plan.level)

@@ -24,11 +24,13 @@ class Gate(NamedTuple):
     """Share of honest annotators who are excluded."""
     honest: float = 1.0
     """The probability that an honest annotator notices a Control passage."""
+    guess: float = GUESS
+    """The same for one who does not look."""
 
 
-def gate(controls: int, spammers: float, honest: float = 1.0) -> Gate:
-    """The gate of `controls` passages for each annotator. The share `spammers` of annotators guess among five
-    sentences; the others notice the machine's with the probability `honest`.
+def gate(controls: int, spammers: float, honest: float = 1.0, guess: float = GUESS) -> Gate:
+    """The gate of `controls` passages for each annotator. The share `spammers` of annotators guess, and pass
+    one with the probability `guess`, among five sentences one fifth; the others pass with `honest`.
 
     >>> round(gate(1, 0.0625).left, 4), round(gate(2, 0.0625).left, 4)
     (0.0132, 0.0027)
@@ -39,12 +41,14 @@ def gate(controls: int, spammers: float, honest: float = 1.0) -> Gate:
             " a gate",
             "Shares lie between 0 and 1.",
         )
-    passed = spammers * GUESS**controls + (1 - spammers) * honest**controls
-    left = float(spam_given_pass(spammers, controls, honest, GUESS))
-    return Gate(controls, spammers, passed, left, 1 - honest**controls, honest)
+    passed = spammers * guess**controls + (1 - spammers) * honest**controls
+    left = float(spam_given_pass(spammers, controls, honest, guess))
+    return Gate(controls, spammers, passed, left, 1 - honest**controls, honest, guess)
 
 
-def controls_needed(spammers: float, most_left: float = 0.01, honest: float = 1.0) -> int | None:
+def controls_needed(
+    spammers: float, most_left: float = 0.01, honest: float = 1.0, guess: float = GUESS
+) -> int | None:
     """The fewest Control passages that leave a share of at most `most_left` spammers among those who pass.
 
     None if no number does.
@@ -54,17 +58,17 @@ def controls_needed(spammers: float, most_left: float = 0.01, honest: float = 1.
     """
     if not 0 < most_left < 1:
         raise UsageError(f"{most_left:g} is not a share of spammers", "Give for example 0.01.")
-    if gate(0, spammers, honest).left <= most_left:
+    if gate(0, spammers, honest, guess).left <= most_left:
         return 0
-    if spammers == 1 or honest <= GUESS:
+    if spammers == 1 or honest <= guess:
         return None
     odds = (1 - spammers) / spammers * most_left / (1 - most_left)
-    return ceil(log(odds) / log(GUESS / honest) - 1e-12)
+    return ceil(log(odds) / log(guess / honest) - 1e-12)
 
 
-def describe(made: Gate, most_left: float = 0.01) -> str:
+def describe(made: Gate, most_left: float = 0.01, each: int = 1) -> str:
     """The effect of the gate in sentences and, if more than `most_left` get through, how annotators can meet
-    more Control passages: a form shows one, so an annotator meets as many as they fill in forms.
+    more Control passages: a form shows `each` of them.
 
     >>> print(describe(gate(1, 0.0625)).partition(". ")[0])
     If 6.2% of annotators only click, they are 1.32% of those who pass their Control passage
@@ -80,13 +84,16 @@ def describe(made: Gate, most_left: float = 0.01) -> str:
         told += f" {_percent(made.lost)} of the honest annotators are excluded with them."
     if made.left <= most_left:
         return told
-    needed = controls_needed(made.spammers, most_left, made.honest)
+    needed = controls_needed(made.spammers, most_left, made.honest, made.guess)
     if needed is None:
         return f"{told} No number of Control passages would bring that to {_percent(most_left)}."
+    forms = ceil(needed / each)
+    needed = forms * each
+    shows = "one Control passage" if each == 1 else f"{each} Control passages"
     return (
-        f"{told} A form has one Control passage; with rows_per_annotator = {needed} each annotator meets"
+        f"{told} A form has {shows}; with rows_per_annotator = {forms} each annotator meets"
         f" {needed}, "
-        f"which leaves {_percent(gate(needed, made.spammers, made.honest).left)}."
+        f"which leaves {_percent(gate(needed, made.spammers, made.honest, made.guess).left)}."
     )
 
 

@@ -7,10 +7,14 @@ from decimal import Decimal
 from math import ceil
 from typing import Literal
 
-from humaneval.domain import CEILING, POSITIONS
+from humaneval.domain import CEILING, GUESS, POSITIONS
 from humaneval.errors import UsageError
 from humaneval.planning.gate import Gate, gate
+from humaneval.scoring.questions.judging import Foreseen
+from humaneval.scoring.questions.question import DETECT, Scale
 
+DETECTION = Foreseen(GUESS, CEILING, human=CEILING)
+"""Of five sentences, one is the machine's."""
 WIDTH = 0.05
 """The default for half the width of an interval: ± 5 points."""
 
@@ -57,6 +61,13 @@ class Plan:
     masters: bool = False
     positions: tuple[int, ...] = POSITIONS
     seed: int = 0
+    question: str = DETECT
+    scale: Scale | None = None
+    """What scores are measured in, of which all shares here are parts; None for shares."""
+    foreseen: Foreseen = DETECTION
+    """What is known of the question's answers before there are any."""
+    conditions_each: int = 1
+    """In how many passages of a form that shows everything a generator occurs."""
 
     def __post_init__(self) -> None:
         counts = (self.annotators, self.rows_per_annotator, self.responses_per_passage, self.generators - 1)
@@ -91,7 +102,7 @@ class Plan:
     def gate(self) -> Gate:
         """The effect of an annotator's Control passages on the expected spammers."""
         deciding = self.controls * (self.forms_each if self.excluded == "annotator" else 1)
-        return gate(deciding, self.spammers, self.honest)
+        return gate(deciding, self.spammers, self.honest, self.foreseen.guess)
 
     @property
     def handed_out(self) -> int:
@@ -106,7 +117,27 @@ class Plan:
     @property
     def responses(self) -> float:
         """Responses to each generator that count, on average."""
-        return self.annotators * self.share_of_forms * (1 if self.top_up else self.gate.passed)
+        counted = self.annotators * self.share_of_forms * (1 if self.top_up else self.gate.passed)
+        return counted * self.conditions_each
+
+    @property
+    def in_pairs(self) -> float:
+        """Of the responses to a generator, the share that compares it with one other, if pairs are compared
+        by their own answers: two of its passages."""
+        return min(1.0, 2 / self.conditions_each)
+
+    @property
+    def again(self) -> float:
+        """How many more responses a worker gives to the same generator."""
+        if self.conditions_each == 1:
+            return (self.forms_each - 1) * self.share_of_forms
+        return max(self.forms_each * self.share_of_forms * self.conditions_each - 1, 0.0)
+
+    @property
+    def plain(self) -> bool:
+        """Whether scores are shares that are compared within annotators, as McNemar's test does."""
+        share = self.scale is None or self.scale.share
+        return share and self.foreseen.dispersion == 1 and not self.foreseen.pairwise
 
     @property
     def _drawn(self) -> int:
@@ -126,7 +157,7 @@ class Plan:
 
     def measured(self, score: float) -> float:
         """The score found for a true one of `score`: spammers who pass the gate pull it towards chance."""
-        return score + self.gate.left * (CEILING - score)
+        return score + self.gate.left * (self.foreseen.chance - score)
 
     def per_story(self, n: float) -> float:
         """How many of the n responses to a generator fall on one story."""

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from humaneval.domain import CEILING, GUESS
+from humaneval.domain import CEILING
 from humaneval.errors import UsageError
 from humaneval.planning.gate import gate
 from humaneval.planning.plan import Plan
@@ -98,9 +98,10 @@ def draw(
     story_sd: float,
     rng: np.random.Generator,
     spams: Flags | None = None,
+    chance: float = CEILING,
 ) -> Flags:
     """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers
-    do not read."""
+    do not read, and have the score of `chance`."""
     levels = np.array([location(score, hypot(worker_sd, story_sd)) for score in scores])
     logits = levels[where.generators]
     workers, stories = int(where.worker_of.max()) + 1, int(where.stories.max()) + 1
@@ -108,7 +109,7 @@ def draw(
     logits = logits + rng.normal(0, story_sd, stories)[where.stories] if story_sd else logits
     odds = 1 / (1 + np.exp(-logits))
     if spams is not None:
-        odds = np.where(spams[where.workers], CEILING, odds)
+        odds = np.where(spams[where.workers], chance, odds)
     overlooked: Flags = rng.random(odds.size) < odds
     return overlooked
 
@@ -144,14 +145,17 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     """
     if studies < 1:
         raise UsageError(f"the number of studies is {studies}", "Give 100 or more.")
+    refuse_other_questions(plan)
     if not plan.comparisons and not plan.below_human:
         raise UsageError("nothing is compared in this study", "There is no power to simulate.")
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     if not plan.comparisons:
-        low, high = CEILING - plan.smallest_effect, CEILING
+        human = plan.foreseen.human or CEILING
+        low, high = human - plan.smallest_effect, human
     if low <= 0:
         raise UsageError(
-            f"no score lies {plan.smallest_effect:g} below Human's {CEILING:g}", "Give a smaller effect."
+            f"no score lies {plan.smallest_effect:g} below Human's {high:g}",
+            "Give a smaller effect.",
         )
     where = layout(rows, plan.forms_each, pair)
     rng = np.random.default_rng([seed, studies])
@@ -160,7 +164,7 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     found = np.zeros(2, dtype=np.int64)
     for _ in range(studies):
         spams, counts = _crowd(plan, where, rng)
-        outcomes = draw(where, (high, low), plan.worker_sd, plan.story_sd, rng, spams)
+        outcomes = draw(where, (high, low), plan.worker_sd, plan.story_sd, rng, spams, plan.foreseen.chance)
         kept = counts[where.forms]
         one = _tested(where, outcomes, kept, plan)
         if one is not None:
@@ -172,6 +176,15 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
             ]
     alone, in_family = (int(number) / studies for number in found)
     return Power(alone, in_family, studies, seed)
+
+
+def refuse_other_questions(plan: Plan) -> None:
+    """Raise UsageError unless the answers are those that the model draws: shares, of which Human's is
+    known."""
+    if not plan.plain or plan.foreseen.human is None:
+        raise UsageError(
+            f"power for the question {plan.question!r} is computed by formula only", "Leave out --simulate."
+        )
 
 
 def _tested(where: Layout, outcomes: Flags, kept: Flags, plan: Plan) -> PairedDifference | None:
@@ -192,13 +205,18 @@ def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Flags, 
     if plan.top_up:
         # Annotators who missed it are replaced until one does not.
         left = np.array(
-            [gate(int(k), plan.spammers, plan.honest).left for k in range(int(deciding.max()) + 1)]
+            [
+                gate(int(k), plan.spammers, plan.honest, plan.foreseen.guess).left
+                for k in range(int(deciding.max()) + 1)
+            ]
         )
         spams: Flags = rng.random(forms.size) < left[deciding]
         return spams, np.ones(where.worker_of.size, dtype=np.bool_)
     spams = rng.random(forms.size) < plan.spammers
     passes: Floats = np.where(
-        spams, GUESS ** deciding.astype(np.float64), plan.honest ** deciding.astype(np.float64)
+        spams,
+        plan.foreseen.guess ** deciding.astype(np.float64),
+        plan.honest ** deciding.astype(np.float64),
     )
     if plan.excluded == "row":
         return spams, rng.random(where.worker_of.size) < passes[where.worker_of]

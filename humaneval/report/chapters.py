@@ -8,8 +8,8 @@ from dataclasses import replace
 from humaneval.domain import Role
 from humaneval.errors import UsageError
 from humaneval.report import phrases, verdicts
-from humaneval.report.conclusion import HIGHER
 from humaneval.report.contents import ReportData
+from humaneval.report.detail_tables import detail_table
 from humaneval.report.effect_tables import (
     agreement_table,
     cues_table,
@@ -30,17 +30,19 @@ from humaneval.report.score_tables import (
     comparison_tables,
     exclusion_table,
     intervals_table,
-    main_table,
+    main_tables,
     provenance,
     rules_table,
 )
 from humaneval.report.sections import Section
 from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 
 ABOUT = {
     "testing": "Tests, intervals and adjustment, and what makes a verdict.",
     "ranks": "How certain the order of the systems is.",
+    "beside": "What else the question tells: by its own models and measures.",
     "rules": "The scores if others were excluded, and by other intervals.",
     "plan": "What the study was planned to find out, and what it can.",
     "cues": "The scores if annotators went by one cue alone.",
@@ -65,6 +67,7 @@ def chapters(data: ReportData) -> dict[str, Section]:
         comparisons(analysis),
         testing(analysis),
         ranks(analysis),
+        beside(analysis),
         rules(analysis),
         plan(data, analysis),
         cues(data, analysis),
@@ -86,10 +89,10 @@ def sections(data: ReportData) -> tuple[Section, ...]:
     if data.analysis is None:
         raise UsageError("a report in this form needs an analysis", "Give `ReportData` an `analysis`.")
     table = data.table
-    below = (phrases.chance(table.chance), phrases.method(table.scores))
+    below = filter(None, (phrases.chance(table), phrases.method(table.scores)))
     rest = chapters(data)
     return (
-        Section("scores", "Scores", (HIGHER, main_table(data.analysis), *below)),
+        Section("scores", "Scores", (table.words.higher, *main_tables(data.analysis), *below)),
         *(rest[key] for key in ("comparisons",) if key in rest),
         Section(
             "exclusions",
@@ -102,21 +105,37 @@ def sections(data: ReportData) -> tuple[Section, ...]:
 
 def comparisons(analysis: Analysis) -> Section:
     """Which generators were told apart."""
-    chosen = analysis.table.comparisons
-    families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
-    sentences = [verdicts.summary(family) for family in families]
-    sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
-    return Section(
-        "comparisons",
-        "Comparisons",
-        (" ".join(filter(None, sentences)), *comparison_tables(analysis.table, provenance(analysis))),
+    sentences = [_summary(table) for table in analysis.table.all_scales]
+    if analysis.table.detects:
+        sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
+    whole = " ".join(filter(None, sentences))
+    tables = [
+        found for one in analysis.table.all_scales for found in comparison_tables(one, provenance(analysis))
+    ]
+    return Section("comparisons", "Comparisons", (*([whole] if whole else []), *tables))
+
+
+def _summary(table: ScoreTable) -> str:
+    """What its comparisons show, after the name of the scale if there are several."""
+    families = (
+        [one for one in table.comparisons if one.family == name] for name in ("systems", "below human")
     )
+    said = " ".join(filter(None, map(verdicts.summary, families)))
+    named = table.scale.name.replace("_", " ")
+    return f"{named[:1].upper()}{named[1:]}: {phrases.within(said)}" if named and said else said
 
 
 def testing(analysis: Analysis) -> Section:
     """How differences were tested."""
-    words = verdicts.method(analysis.table.comparisons, analysis.table.level)
+    table = analysis.table
+    words = verdicts.method(table.comparisons, table.level, table.words.compared)
     return Section("testing", "How differences were tested", (words,) if words else ())
+
+
+def beside(analysis: Analysis) -> Section:
+    """What the question computes beside the scores."""
+    tables = tuple(detail_table(one, analysis.table) for one in analysis.beside)
+    return Section("beside", "Beside the scores", tables)
 
 
 def rules(analysis: Analysis) -> Section:
@@ -131,7 +150,7 @@ def rules(analysis: Analysis) -> Section:
                 " report; its steps are in the table of exclusions."
             ),
             rules_table(analysis),
-            intervals_table(analysis),
+            *([intervals_table(analysis)] if analysis.table.detects else []),
         ),
     )
 
@@ -148,24 +167,30 @@ def plan(data: ReportData, analysis: Analysis) -> Section:
     """What the study was planned to find out, and what it can."""
     if data.plan is None or not any(row.role is Role.SYSTEM for row in analysis.table.scores):
         return Section("plan", "Plan", ())
-    figure = power_figure(data.plan, analysis)
+    figure = power_figure(data.plan, analysis) if analysis.table.detects else None
     table = plan_table(data.plan, analysis)
     return Section("plan", "Plan against achieved", (table, figure) if figure else (table,))
 
 
 def cues(data: ReportData, analysis: Analysis) -> Section:
     """The scores if annotators understood nothing."""
+    if not analysis.table.detects:
+        return Section("cues", "Cues", ())
     words = "The scores on these passages if annotators understood nothing and went by one cue alone."
     return Section("cues", "Cues", (words, cues_table(data.cues, analysis)) if data.cues else ())
 
 
 def picks(analysis: Analysis) -> Section:
     """Which sentences were marked, and where they stood."""
+    if not analysis.table.detects:
+        return Section("picks", "Positions and picks", ())
     return Section("picks", "Positions and picks", (*effect_sentences(analysis)[:2], heat_maps(analysis)))
 
 
 def order(analysis: Analysis) -> Section:
     """Whether the place of a passage in its form matters."""
+    if not analysis.table.detects:
+        return Section("order", "Order and learning", ())
     figure = order_figure(analysis)
     return Section(
         "order", "Order and learning", (*effect_sentences(analysis)[2:], *([figure] if figure else []))
@@ -174,6 +199,8 @@ def order(analysis: Analysis) -> Section:
 
 def model(analysis: Analysis, titles: Mapping[str, str]) -> Section:
     """The mixed model as a check on the scores."""
+    if not analysis.table.detects:
+        return Section("model", "Mixed model", ())
     figure = story_figure(analysis, titles)
     nothing = "" if figure or isinstance(analysis.model, NotEstimable) else NO_SPREAD
     return Section(
@@ -185,6 +212,8 @@ def model(analysis: Analysis, titles: Mapping[str, str]) -> Section:
 
 def annotators(analysis: Analysis) -> Section:
     """How each annotator answered, and whether they agree."""
+    if not analysis.table.detects:
+        return Section("annotators", "Annotators", (workers_table(analysis),))
     figure = worker_figure(analysis)
     return Section(
         "annotators",

@@ -9,15 +9,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from humaneval.domain import Role
-from humaneval.report.phrases import confidence, excluded, percent
-from humaneval.report.verdicts import signed
+from humaneval.report.phrases import amount, confidence, excluded, percent, unit, within
+from humaneval.report.verdicts import gap
 from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.from_counts import Count, CountTable
-from humaneval.scoring.scores import GeneratorScore, ScoreTable
+from humaneval.scoring.questions.question import Scale
+from humaneval.scoring.scores import DETECTION, GeneratorScore, ScoreTable
 from humaneval.text import counted
 
 HIGHER = "Higher is better: fewer people noticed the machine’s sentence."
-"""What stands at every table of scores."""
+"""What stands at every table of counts, which answer `detect`."""
 MOST_GROUPS = 3
 """With more groups of systems than this, the conclusion counts pairs."""
 MOST_NAMES = 6
@@ -25,8 +26,21 @@ MOST_NAMES = 6
 
 
 def conclusion(table: ScoreTable) -> tuple[str, ...]:
-    """At most three sentences about a study, the last one about its annotators."""
-    return (*_findings(table.scores, table.comparisons, table.level), excluded(table))
+    """At most two sentences about a study for each of its scales, and one about its annotators."""
+    found = [
+        sentence
+        for one in table.all_scales
+        for sentence in _on(
+            one, _findings(one.scores, one.comparisons, one.level, one.scale, one.words.aside)
+        )
+    ]
+    return (*found, excluded(table))
+
+
+def _on(table: ScoreTable, sentences: list[str]) -> list[str]:
+    """Sentences about one of several scales say which."""
+    name = table.scale.name.replace("_", " ")
+    return [f"{name[:1].upper()}{name[1:]}: {within(one)}" for one in sentences] if name else sentences
 
 
 def conclusion_from_counts(table: CountTable) -> tuple[str, ...]:
@@ -41,16 +55,20 @@ def conclusion_from_counts(table: CountTable) -> tuple[str, ...]:
 
 
 def _findings(
-    scores: Sequence[GeneratorScore | Count], comparisons: Sequence[Comparison], level: float
+    scores: Sequence[GeneratorScore | Count],
+    comparisons: Sequence[Comparison],
+    level: float,
+    scale: Scale | None = None,
+    aside: str = "",
 ) -> list[str]:
     """What is shown, and what stays open: a sentence each, if there is something."""
     order = [row.generator for row in scores]
     pairs = [one for one in comparisons if one.family == "systems"]
     below = [one for one in comparisons if one.family == "below human"]
-    shown = [*_told(pairs, order), *_alike(pairs), *_under(below, order)]
+    shown = [*(f"{one}{aside}" for one in _told(pairs, order)), *_alike(pairs), *_under(below, order)]
     open_ = [*_untold(pairs), *_not_under(below, order)]
     if not comparisons:
-        shown = _plain(scores, level)
+        shown = _plain(scores, level, scale)
     # No sentence begins with a name: names keep their small letters.
     whose = "systems" if any(row.role is Role.SYSTEM for row in scores) else "generators"
     said = [f"Of the {whose}, {'; '.join(shown)}."] if shown else []
@@ -74,7 +92,7 @@ def _told(pairs: Sequence[Comparison], order: Sequence[str]) -> list[str]:
         above, below = (first.a, first.b) if first.verdict == "a_higher" else (first.b, first.a)
         return [
             f"{len(told)} of {len(pairs)} pairs were told apart, the widest by"
-            f" {signed(abs(first.difference)).removeprefix('+')} points: {above} above {below}"
+            f" {gap(abs(first.difference), first.scale).removeprefix('+')} points: {above} above {below}"
         ]
     return [
         f"{_names(above)} {'score' if len(above) > 1 else 'scores'} above {_names(below)}"
@@ -86,7 +104,7 @@ def _alike(pairs: Sequence[Comparison]) -> list[str]:
     equal = [one for one in pairs if one.verdict == "equivalent"]
     if not equal:
         return []
-    margin = f"within ±{percent(equal[0].margin)} points"
+    margin = f"within ±{amount(equal[0].margin, equal[0].scale)} points"
     if len(equal) > MOST_GROUPS:
         return [f"{len(equal)} of {len(pairs)} pairs are equivalent {margin}"]
     return [f"{one.a} and {one.b} are equivalent {margin}" for one in equal]
@@ -126,9 +144,23 @@ def _not_under(below: Sequence[Comparison], order: Sequence[str]) -> list[str]:
     return [f"whether {who} below {found[0].b} stays open"]
 
 
-def _plain(scores: Sequence[GeneratorScore | Count], level: float) -> list[str]:
+def _plain(scores: Sequence[GeneratorScore | Count], level: float, scale: Scale | None = None) -> list[str]:
     """Nothing was compared: the scores themselves, of the systems or of what there is."""
     chosen = [row for row in scores if row.role is Role.SYSTEM] or list(scores)
+    if scale is not None and scale.title != DETECTION.title:
+        nbsp, sign = "\N{NO-BREAK SPACE}", unit(scale)
+        said = [
+            f"{row.generator} has {amount(row.score, scale)}{sign}, {scale.title}"
+            + (
+                f" ({confidence(level)}{nbsp}% interval {amount(row.interval.low, scale)} to"
+                f" {amount(row.interval.high, scale)}{sign})"
+                if row.interval
+                else ""
+            )
+            for row in chosen[:MOST_GROUPS]
+        ]
+        more = len(chosen) - len(said)
+        return [*said, *([f"{more} more are in the table"] if more else [])]
     said = [
         f"{row.generator} went unnoticed in {row.not_identified:,} of {counted(row.n, 'passage')}"
         f" ({percent(row.score)}\N{NO-BREAK SPACE}%"

@@ -209,6 +209,9 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
 
 def workers_table(analysis: Analysis) -> ReportTable:
     """One row for each annotator."""
+    marks = analysis.table.detects
+    head, often = ("One position", "mark one position") if marks else ("One answer", "give one answer")
+    straight = analysis.table.asked.question.straight_lines
     rows = []
     for one in analysis.workers:
         rows.append(
@@ -217,9 +220,9 @@ def workers_table(analysis: Analysis) -> ReportTable:
                 Cell("yes" if one.counted else "no", int(one.counted)),
                 whole(one.responses),
                 Cell(f"{one.noticed} / {one.controls}", one.noticed),
-                Cell(f"{one.detected} / {one.systems}", one.detected),
+                *([Cell(f"{one.detected} / {one.systems}", one.detected)] if marks else []),
                 Cell("", None) if one.spam is None else probability(one.spam),
-                probability(one.straight),
+                *([probability(one.straight)] if straight else []),
                 number(one.median_seconds, 1),
                 number(one.words_per_second, 1),
                 text("; ".join(one.flags)),
@@ -233,18 +236,17 @@ def workers_table(analysis: Analysis) -> ReportTable:
             Column("counted", "Counted", False),
             Column("responses", "Responses"),
             Column("control_noticed", "Control noticed"),
-            Column("detected", "Systems detected"),
+            *([Column("detected", "Systems detected")] if marks else []),
             Column("spam", "Not reading", unit="probability"),
-            Column("straight", "One position", unit="probability"),
+            *([Column("straight", head, unit="probability")] if straight else []),
             Column("median_seconds", "Seconds", unit="seconds a passage"),
             Column("words_per_second", "Words a second"),
             Column("flags", "Flags", False),
         ),
         tuple(rows),
-        "Pseudonyms are shortened. Not reading: its probability, given the Control passages. One position:"
-        " how"
-        " often chance would mark one position as much as this annotator did. Seconds and words: medians over"
-        " passages. Flags exclude nobody; only the rule does.",
+        "Pseudonyms are shortened. Not reading: its probability, given the Control passages."
+        + (f" {head}: how often chance would {often} as much as this annotator did." if straight else "")
+        + " Seconds and words: medians over passages. Flags exclude nobody; only the rule does.",
     )
 
 

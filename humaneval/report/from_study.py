@@ -77,7 +77,16 @@ def study_report(
             title=title or study.name,
             table=table,
             analysis=analysis,
-            plan=(plan_of(settings, stories=stories_of(study), rows=len(row.rows)) if analysis else None),
+            plan=(
+                plan_of(
+                    settings,
+                    stories=stories_of(study),
+                    rows=len(row.rows),
+                    sentences=table.asked.sentences,
+                )
+                if analysis
+                else None
+            ),
             cues=cues_of(study) if analysis else (),
             hourly=_hourly(session, row, settings, forms) if analysis else None,
             summary=summary,

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import Role
 from humaneval.report import phrases, verdicts
 from humaneval.report.dossier import Dossier
 from humaneval.report.heds_questions import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
 from humaneval.report.methods import PLATFORMS, listed, of_role, several
-from humaneval.report.phrases import between, confidence, percent
+from humaneval.report.phrases import amount, between, confidence, percent
 from humaneval.scoring.analysis.effects import Agreement
+from humaneval.scoring.questions.detect import spelled
+from humaneval.scoring.questions.question import Scale
+from humaneval.scoring.scores import GeneratorScore, ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import HourlyPay, Pay
 
@@ -208,9 +211,10 @@ def _design(known: Dossier) -> dict[str, Answer]:
         ),
         f"{DESIGN}-what_evaluators_see-description": Answer(
             f"A consent text (version {settings.consent.version}), instructions, and"
-            f" {several(design.passages_per_row or 0, 'passage', 'passages')} of five sentences with one"
-            " button"
-            " per sentence; below them, a field for comments."
+            f" {several(design.passages_per_row or 0, 'passage', 'passages')} of"
+            f" {spelled(table.asked.sentences)} sentences with"
+            f" {'one button per sentence' if table.detects else 'the question below each'}; below them, a"
+            " field for comments."
         ),
         f"{DESIGN}-evaluator_freedom": _tick(
             4,
@@ -247,24 +251,31 @@ def _criterion(known: Dossier) -> dict[str, Answer]:
 def _elicitation(known: Dossier) -> dict[str, Answer]:
     table, page = known.analysis.table, known.settings.page
     agreement = known.analysis.effects.agreement
-    methods = [phrases.method(table.scores), verdicts.method(table.comparisons, table.level)]
+    fields = table.asked.question.fields(table.asked.settings, table.asked.sentences)
+    many = max(field.values for field in fields)
+    each = MARK if table.detects else "{}"
+    methods = [
+        phrases.method(table.scores),
+        verdicts.method(table.comparisons, table.level, table.words.compared),
+    ]
     return {
         f"{ASKED}-participant_criterion_name": Answer("N/A"),
         f"{ASKED}-participant_criterion_definiiton": Answer(" ".join(page.instructions.split()) or "N/A"),
-        f"{ASKED}-size_of_scale": _tick(1, text=str(SENTENCES)),
-        f"{ASKED}-list_or_range": Answer(
-            ", ".join(MARK.format(number) for number in range(1, SENTENCES + 1))
-        ),
+        f"{ASKED}-size_of_scale": _tick(1, text=str(many)),
+        f"{ASKED}-list_or_range": Answer(", ".join(each.format(number) for number in range(1, many + 1))),
         f"{ASKED}-scale_presented_as": _tick(1),
         f"{ASKED}-task_description": Answer("N/A"),
         f"{ASKED}-verbatim_question": Answer(page.question),
         f"{ASKED}-form_of_response": _tick(
-            7, text="Evaluators mark the sentence that they take for the machine’s."
+            7,
+            text=(
+                "Evaluators mark the sentence that they take for the machine’s."
+                if table.detects
+                else table.words.task
+            ),
         ),
         f"{ASKED}-response_aggregation": Answer(
-            "The score of a generator is the share of its passages whose evaluator did not mark its sentence"
-            f" (for Human, the sentence at the held-out position). {phrases.chance(table.chance)} "
-            + _scores(known)
+            " ".join(filter(None, (_meaning(table), phrases.chance(table), _scores(known))))
         ),
         f"{ASKED}-effect_size_method": Answer(
             "Effect size: the difference of two scores. " + " ".join(filter(None, methods))
@@ -280,14 +291,33 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
     }
 
 
+def _meaning(table: ScoreTable) -> str:
+    if table.detects:
+        return (
+            "The score of a generator is the share of its passages whose evaluator did not mark its sentence"
+            " (for Human, the sentence at the held-out position)."
+        )
+    return " ".join(one.words.score for one in table.all_scales)
+
+
 def _scores(known: Dossier) -> str:
-    table = known.analysis.table
+    return " ".join(map(_scores_on, known.analysis.table.all_scales))
+
+
+def _counts(row: GeneratorScore, scale: Scale) -> str:
+    return f"{row.not_identified:,} of {row.n:,}" if scale.binary else f"{row.n:,} responses"
+
+
+def _scores_on(table: ScoreTable) -> str:
+    scale = table.scale
+    sign = " %" if scale.share else ""
     each = "; ".join(
-        f"{row.generator} {percent(row.score)} % ({row.not_identified:,} of {row.n:,};"
-        f" {between(row.interval) if row.interval else row.note.rstrip('.')})"
+        f"{row.generator} {amount(row.score, scale)}{sign} ({_counts(row, scale)};"
+        f" {between(row.interval, scale) if row.interval else row.note.rstrip('.')})"
         for row in table.scores
     )
-    return f"Scores, with {confidence(table.level)} % intervals: {each}."
+    named = f" on {scale.name.replace('_', ' ')}" if scale.name else ""
+    return f"Scores{named}, with {confidence(table.level)} % intervals: {each}."
 
 
 def _agreement(found: Agreement | NotEstimable) -> str:

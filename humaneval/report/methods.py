@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import Role
 from humaneval.report import phrases, verdicts
 from humaneval.report.contents import DesignFacts, ReportData
 from humaneval.report.latex_text import latex_escaped
 from humaneval.report.phrases import confidence, deleted, lost
+from humaneval.scoring.questions.detect import spelled
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
 
@@ -92,17 +93,18 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
         whose.append("a Control (a sentence that no attentive reader should overlook)")
     if human:
         whose.append("Human (the sentence that a person wrote there)")
-    positions = design.positions or (1, 2, 3, 4, 5)
+    asked = table.asked.question
+    what = "what a generator wrote as their rest" if asked.rest else "a sentence by a generator"
+    positions = design.positions or asked.positions(table.asked.sentences)
     where = (
         "one of their sentences"
-        if len(positions) == SENTENCES
+        if len(positions) == len(asked.positions(table.asked.sentences))
         else f"sentence {' or '.join(str(place) for place in positions)}"
     )
     stories = f" from {several(design.stories, 'story', 'stories')}" if design.stories else ""
     sentences = [
-        f"Passages of five sentences were made{stories} by replacing {where} with a sentence by a generator."
-        " The"
-        f" generators were {listed(whose)}."
+        f"Passages of {spelled(table.asked.sentences)} sentences were made{stories} by replacing {where} with"
+        f" {what}. The generators were {listed(whose)}."
     ]
     if design.passages_per_row:
         all_shown = design.passages_per_row >= len(table.scores)
@@ -123,16 +125,13 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
             " in the form."
         )
     if design.question:
-        sentences.append(f"Annotators were asked “{design.question}” and marked one of the five sentences.")
+        sentences.append(f"Annotators were asked “{design.question}” and {table.words.answered}")
     return sentences
 
 
 def _passages(table: ScoreTable) -> list[str]:
     names = [row.generator for row in table.scores]
-    return [
-        "Annotators read passages of five sentences and marked the one that they took for the machine’s. The"
-        f" generators were {listed(names)}."
-    ]
+    return [f"{table.words.task} The generators were {listed(names)}."]
 
 
 def _annotators(data: ReportData) -> list[str]:
@@ -176,20 +175,15 @@ def _exclusions(data: ReportData) -> list[str]:
 
 
 def _score(table: ScoreTable) -> list[str]:
-    human = (
-        " For Human, the sentence at the held-out position counts as its sentence."
-        if of_role(table, Role.HUMAN)
-        else ""
-    )
+    words = [one.words.score for one in table.all_scales]
+    human = f" {table.words.human}" if of_role(table, Role.HUMAN) and table.words.human else ""
     sizes = sorted({row.n for row in table.scores})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     plural = "response" if sizes[-1] == 1 else "responses"
+    many = f"({n} {plural} to each generator)"
     return [
-        (
-            "The score of a generator is the share of its passages whose annotator did not mark its sentence "
-            f"({n} {plural} to each generator).{human}"
-        ),
-        phrases.chance(table.chance),
+        f"{' '.join(words).removesuffix('.')} {many}.{human}",
+        *filter(None, [phrases.chance(table)]),
     ]
 
 
@@ -217,7 +211,7 @@ def _comparisons(table: ScoreTable) -> list[str]:
     alpha = f"{1 - table.level:.3f}".rstrip("0").removeprefix("0")
     return [
         *families,
-        verdicts.method(table.comparisons, table.level),
+        verdicts.method(table.comparisons, table.level, table.words.compared),
         "A generator is called higher if the"
         f" {'' if among and among[0].adjust == 'none' else 'adjusted '}p is {alpha} or less and the interval"
         " of the difference excludes 0"

@@ -14,11 +14,11 @@ from markupsafe import Markup
 
 from humaneval.report import phrases
 from humaneval.report.chapters import chapters
-from humaneval.report.conclusion import HIGHER, conclusion
+from humaneval.report.conclusion import conclusion
 from humaneval.report.contents import MoneyFacts, ReportData
 from humaneval.report.figures.drawing import STYLE
-from humaneval.report.figures.forest import ceiling_band, score_plot
-from humaneval.report.score_tables import main_table, provenance
+from humaneval.report.figures.forest import ceiling_band, score_plot, shaded
+from humaneval.report.score_tables import main_tables, provenance, score_head
 from humaneval.report.sections import Figure
 from humaneval.text import counted
 
@@ -40,13 +40,16 @@ def render_report(data: ReportData) -> str:
             table=data.table,
             rows=[(row, before[row.generator]) for row in data.table.scores],
             shown={row.role.value for row in data.table.scores},
-            plot=score_plot(data.table),
-            narrow_plot=score_plot(data.table, narrow=True),
-            main=main_table(data.analysis) if data.analysis else None,
+            plots=[(score_plot(one), score_plot(one, narrow=True), one) for one in data.table.all_scales],
+            mains=main_tables(data.analysis) if data.analysis else (),
+            words=data.table.words,
+            shaded=shaded(data.table),
             sections=sections,
-            later=[key for key in sections if key not in ("comparisons", "testing", "ranks", "rules")],
+            later=[
+                key for key in sections if key not in ("comparisons", "testing", "ranks", "beside", "rules")
+            ],
             conclusion=conclusion(data.table),
-            higher=HIGHER,
+            higher=data.table.words.higher,
             ceiling=ceiling_band(data.table),
             plot_style=Markup(STYLE),
             numbers=Numbers(),
@@ -102,11 +105,14 @@ def environment() -> Environment:
     environment.tests["figure"] = lambda block: isinstance(block, Figure)
     environment.filters["markup"] = Markup
     environment.globals |= {
+        "amount": phrases.amount,
+        "between_on": phrases.between,
         "chance": phrases.chance,
         "count": counted,
         "excluded": phrases.excluded,
         "method": phrases.method,
         "roles": phrases.ROLES,
+        "score_head": score_head,
         "sentence": phrases.sentence,
         "step_name": phrases.step_name,
     }
@@ -152,8 +158,11 @@ def _key_facts(data: ReportData) -> list[tuple[str, str]]:
         (f"{people.analysed:,}{of}", "annotators analysed"),
         (f"{table.exclusions[-1].responses:,}", "responses analysed"),
         (f"{len(table.scores)}", "generators" if len(table.scores) > 1 else "generator"),
-        (f"{phrases.percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%", "by chance alone"),
     ]
+    if chance := table.chance:
+        share = table.scale.share
+        nominal = phrases.percent(chance.nominal, 0) if share else phrases.amount(chance.nominal, table.scale)
+        facts.append((f"{nominal}{phrases.unit(table.scale)}", "by chance alone"))
     money = data.money
     if money and money.median_hourly is not None:
         facts.append((_amount(money.median_hourly, money.currency), "median hourly wage"))

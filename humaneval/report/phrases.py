@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from humaneval.report.figures.drawing import shortened
 from humaneval.scoring.exclusions import ExclusionStep
+from humaneval.scoring.means import ONCE
+from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
-from humaneval.statistics.headline import FEWEST, WIDENED
+from humaneval.statistics.headline import FEWEST, PLAIN, WIDENED
 from humaneval.statistics.intervals import Interval
 from humaneval.text import Answerers, counted
 
@@ -28,6 +31,16 @@ ROUGH = 25
 """With fewer picks on Human passages (five per position) the achieved ceiling is rough."""
 
 ROLES = {"control": "Control", "system": "System", "human": "Human"}
+
+
+class Chanced(Protocol):
+    """A table of scores with what chance alone gives."""
+
+    @property
+    def chance(self) -> Chance | None: ...
+
+    @property
+    def scale(self) -> Scale: ...
 
 
 def lost(forms: int) -> str:
@@ -127,11 +140,28 @@ def confidence(level: float) -> str:
     return f"{100 * level:.6g}"
 
 
-def between(interval: Interval | None) -> str:
-    """An interval of shares in percent: `35.6–55.3`; "none" for Control, whose score is 0 by construction."""
+def between(interval: Interval | None, scale: Scale | None = None) -> str:
+    """An interval of shares in percent: `35.6–55.3`, or of means; "none" for Control, which is gated."""
     if not interval:
         return "none"
-    return f"{percent(interval.low)}–{percent(interval.high)}"
+    return f"{amount(interval.low, scale)}–{amount(interval.high, scale)}"
+
+
+def amount(value: float, scale: Scale | None = None) -> str:
+    """A score on its scale: a share in percent, without the sign; else a number with two digits."""
+    return percent(value) if scale is None or scale.share else f"{value:.2f}"
+
+
+def unit(scale: Scale | None = None) -> str:
+    """What follows a score: the sign for percent, or nothing."""
+    return "\N{NO-BREAK SPACE}%" if scale is None or scale.share else ""
+
+
+def out_of(row: GeneratorScore, scale: Scale | None = None) -> str:
+    """What a score is computed from: `43 of 95`, or `95 responses`."""
+    if scale is None or scale.binary:
+        return f"{row.not_identified} of {row.n}"
+    return counted(row.n, "response")
 
 
 def one_line(text: str) -> str:
@@ -193,9 +223,13 @@ def control(table: ScoreTable) -> str:
     return f"Before {what}, {found}."
 
 
-def chance(of: Chance) -> str:
-    """One sentence on the score that chance alone gives."""
-    text = f"Chance alone gives {percent(of.nominal, 0)}\N{NO-BREAK SPACE}%"
+def chance(table: Chanced) -> str:
+    """One sentence on the score that chance alone gives; empty if it gives none."""
+    of, scale = table.chance, table.scale
+    if of is None:
+        return ""
+    nominal = percent(of.nominal, 0) if scale.share else amount(of.nominal, scale)
+    text = f"Chance alone gives {nominal}{unit(scale)}"
     achieved, picks = of.achieved, sum(of.picks)
     rough = f" (rough: {counted(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
     return (
@@ -243,6 +277,8 @@ def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
 def method(scores: Sequence[GeneratorScore]) -> str:
     """How the intervals of these scores were made, for a reader."""
     scores = [row for row in scores if row.interval]
+    if scores and not any(row.method in (PLAIN, WIDENED) for row in scores):
+        return _method_of_means(scores)
     single = [row for row in scores if row.method == WIDENED and min(row.workers, row.stories) == 1]
     widened = [row for row in scores if row not in single and row.effective_n < row.n]
     one = " With a single annotator or story, all responses count as one." if single else ""
@@ -266,12 +302,27 @@ def method(scores: Sequence[GeneratorScore]) -> str:
     )
 
 
-def sentence(row: GeneratorScore, level: float) -> str:
+def _method_of_means(scores: Sequence[GeneratorScore]) -> str:
+    if all(row.method == ONCE for row in scores):
+        return (
+            "Wilson’s score interval of the mean’s place on the scale, at as many answers as give its"
+            " standard error; each annotator and each story occurs once per generator."
+        )
+    effects = sorted({f"{row.design_effect:.2f}" for row in scores}, key=float)
+    span = " to ".join([effects[0], *effects[1:][-1:]])
+    return (
+        "Wilson’s score interval of the mean’s place on the scale, at as many answers as give its standard"
+        " error, which is clustered by annotator and by story because they recur (design effect"
+        f" {span}), and with the t quantile; never narrower than if answers were unrelated."
+    )
+
+
+def sentence(row: GeneratorScore, level: float, scale: Scale | None = None) -> str:
     """One generator's result as a sentence, for readers who cannot see the plot."""
-    nbsp, ends = "\N{NO-BREAK SPACE}", row.interval
-    return f"{row.generator}: {percent(row.score)}{nbsp}%, " + (
-        f"{confidence(level)}{nbsp}% interval {percent(ends.low)} to {percent(ends.high)}{nbsp}%,"
-        f" {row.not_identified} of {row.n}."
+    nbsp, ends, sign = "\N{NO-BREAK SPACE}", row.interval, unit(scale)
+    return f"{row.generator}: {amount(row.score, scale)}{sign}, " + (
+        f"{confidence(level)}{nbsp}% interval {amount(ends.low, scale)} to {amount(ends.high, scale)}{sign},"
+        f" {out_of(row, scale)}."
         if ends
-        else f"{row.not_identified} of {row.n}, {row.note}"
+        else f"{out_of(row, scale)}, {row.note}"
     )

@@ -33,13 +33,30 @@ def achieved(analysis: Analysis) -> Achieved:
     )
 
 
+def place_of(plan: Plan, score: float) -> float:
+    """A score's place on the scale of the plan, 0..1."""
+    return score if plan.scale is None else (score - plan.scale.low) / plan.scale.width
+
+
+def _score(plan: Plan, place: float) -> Cell:
+    """The score at a place on the scale."""
+    scale = plan.scale
+    return share(place) if scale is None or scale.share else number(scale.low + place * scale.width)
+
+
+def _difference(plan: Plan, part: float) -> Cell:
+    scale = plan.scale
+    return share(part) if scale is None or scale.share else number(part * scale.width)
+
+
 def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
     """The plan with the annotators and scores that there are; None if a score leaves no room for the
     effect."""
-    n, score, _ = achieved(analysis)
+    n, found, _ = achieved(analysis)
+    score = place_of(plan, found)
     if not 0 < score < score + plan.smallest_effect < 1:
         return None
-    annotators = max(1, round(n / plan.share_of_forms))
+    annotators = max(1, round(n / plan.share_of_forms / plan.conditions_each))
     return replace(plan, annotators=annotators, spammers=0.0, top_up=False, expected_score=score)
 
 
@@ -81,11 +98,12 @@ Row = tuple[Cell, Cell, Cell]
 def _sizes(plan: Plan, analysis: Analysis, before: Outlook) -> tuple[Row, ...]:
     """How much there was to be judged, and how hard it was."""
     n, score, design_effect = achieved(analysis)
-    start = Cell("Score that it starts from, %", "Score that it starts from")
+    sign = ", %" if plan.scale is None or plan.scale.share else ""
+    start = Cell(f"Score that it starts from{sign}", "Score that it starts from")
     return (
         (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
         (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
-        (start, share(plan.expected_score), share(score)),
+        (start, _score(plan, plan.expected_score), _score(plan, place_of(plan, score))),
         (text("Design effect, median over systems"), Cell(""), number(design_effect)),
     )
 
@@ -93,7 +111,10 @@ def _sizes(plan: Plan, analysis: Analysis, before: Outlook) -> tuple[Row, ...]:
 def _powers(plan: Plan, before: Outlook, after: Outlook | None) -> tuple[Row, ...]:
     """What can be found with that. The keys of the rows, beside the words, are what the CSV file has."""
     size, power = "Detectable difference", f"Power for a difference of {plan.smallest_effect:g}"
-    shown = f"Power for {100 * plan.smallest_effect:.0f} points, %"
+    points = f"{100 * plan.smallest_effect:.0f}"
+    if plan.scale is not None and not plan.scale.share:
+        points = f"{plan.smallest_effect * plan.scale.width:.2f}"
+    shown = f"Power for {points} points, %"
     named = (
         (Cell(f"{size}, points: one comparison", f"{size}: one comparison"), "detectable"),
         (
@@ -105,13 +126,15 @@ def _powers(plan: Plan, before: Outlook, after: Outlook | None) -> tuple[Row, ..
     )
     width = Cell("Half width of a score’s interval, points", "Half width of a score’s interval")
     return (
-        *((head, _found(before, name), _found(after, name)) for head, name in named),
-        (width, share(before.half_width), _found(after, "half_width")),
+        *((head, _found(plan, before, name), _found(plan, after, name)) for head, name in named),
+        (width, _difference(plan, before.half_width), _found(plan, after, "half_width")),
     )
 
 
-def _found(of: Outlook | None, name: str) -> Cell:
+def _found(plan: Plan, of: Outlook | None, name: str) -> Cell:
     if of is None or (of.decisive is None and name != "half_width"):
         return Cell(NOT_ESTIMABLE)
     value = getattr(of, name)
-    return Cell(f"none below 100{NBSP}%") if value is None else share(value)
+    if value is None:
+        return Cell(f"none below 100{NBSP}%")
+    return share(value) if name.startswith("power") else _difference(plan, value)

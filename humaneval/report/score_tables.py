@@ -17,6 +17,8 @@ from humaneval.report.sections import (
     points,
     points_span,
     probability,
+    score_cell,
+    score_span,
     share,
     span,
     text,
@@ -26,10 +28,12 @@ from humaneval.report.sections import (
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.from_counts import Count, CountTable
+from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import GeneratorScore, ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.text import counted
 
+OF_SCORES = "score of the first minus score of the second, in points"
 NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -56,14 +60,72 @@ def interval_head(table: ScoreTable | CountTable) -> str:
     return f"{confidence(table.level)}{NBSP}% interval"
 
 
-def headline(row: GeneratorScore | Count) -> Cell:
+def headline(row: GeneratorScore | Count, scale: Scale | None = None) -> Cell:
     """The interval of a score; Control has none once those who missed it are excluded."""
-    return span(row.interval) if row.interval else Cell("none")
+    return score_span(row.interval, scale) if row.interval else Cell("none")
 
 
 def borders(rows: Sequence[GeneratorScore | Count]) -> frozenset[int]:
     """The rows at which the role changes."""
     return frozenset(at for at in range(1, len(rows)) if rows[at].role is not rows[at - 1].role)
+
+
+def main_tables(analysis: Analysis) -> tuple[ReportTable, ...]:
+    """The scores on each scale."""
+    if analysis.table.detects:
+        return (main_table(analysis),)
+    return tuple(scale_table(analysis, one) for one in analysis.table.all_scales)
+
+
+def scale_table(analysis: Analysis, table: ScoreTable) -> ReportTable:
+    """The scores on one scale, and how long a passage took."""
+    scale, title = table.scale, table.words.caption
+    counts = scale.binary
+    rows = tuple(
+        (
+            named(row),
+            score_cell(row.score, scale, strong=True),
+            headline(row, scale),
+            *([whole(row.not_identified)] if counts else []),
+            whole(row.n),
+            number(analysis.seconds.get(row.generator), 1),
+        )
+        for row in table.scores
+    )
+    said = notes((row.generator, row.note) for row in table.scores)
+    kind = unit_of(table)
+    return ReportTable(
+        f"scores_{scale.name}" if scale.name else "scores",
+        title,
+        (
+            Column("generator", "Generator", False),
+            Column("score", score_head(scale), unit=kind),
+            Column("interval", interval_head(table), span=True, unit=kind),
+            *([Column("x", "x", unit="responses")] if counts else []),
+            Column("n", "n", unit="responses"),
+            Column("mean_seconds", "Seconds", unit="seconds a passage"),
+        ),
+        rows,
+        " ".join(
+            [
+                "Seconds: mean time on a passage, by the page’s timer.",
+                *said,
+                provenance(analysis),
+            ]
+        ),
+        borders(table.scores),
+    )
+
+
+def score_head(scale: Scale) -> str:
+    """The head of a column of scores: `% preferred`, `Mean fluency (1–5)`."""
+    return f"{scale.title[:1].upper()}{scale.title[1:]}"
+
+
+def unit_of(table: ScoreTable | CountTable) -> str:
+    """The unit of scores and differences, for the codebook."""
+    scale = table.scale if isinstance(table, ScoreTable) else None
+    return "share" if scale is None or scale.share else f"points from {scale.low:g} to {scale.high:g}"
 
 
 def main_table(analysis: Analysis) -> ReportTable:
@@ -86,7 +148,7 @@ def main_table(analysis: Analysis) -> ReportTable:
                 number(analysis.seconds.get(row.generator), 1),
             )
         )
-    ceiling = next((one.ceiling for one in analysis.luck_off), table.chance.nominal)
+    ceiling = next((one.ceiling for one in analysis.luck_off), table.ceiling)
     note = (
         f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here. d′:"
         " how far the sentences stand out, in standard"
@@ -96,7 +158,7 @@ def main_table(analysis: Analysis) -> ReportTable:
     note += why_not((f"d′ of {one.generator}", one.d_prime) for one in analysis.luck_off)
     return ReportTable(
         "scores",
-        "Passages whose annotator did not mark the machine’s sentence",
+        table.words.caption,
         (
             Column("generator", "Generator", False),
             Column("score", "Score, %", unit="share"),
@@ -122,14 +184,20 @@ def comparison_tables(table: ScoreTable | CountTable, origin: str) -> tuple[Repo
     for family, key in (("systems", "comparisons_systems"), ("below human", "comparisons_human")):
         chosen = [one for one in table.comparisons if one.family == family]
         if chosen:
-            found.append(_family(chosen, key, table, origin))
+            scale = table.scale.name if isinstance(table, ScoreTable) else ""
+            found.append(_family(chosen, f"{key}_{scale}" if scale else key, table, origin))
     return tuple(found)
 
 
 def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, origin: str) -> ReportTable:
     ordered = sorted(chosen, key=lambda one: -abs(one.difference))
     adjust = verdicts.ADJUSTED[chosen[0].adjust]
-    title = "Systems compared" if key.endswith("systems") else f"Each system against {chosen[0].b}, one-sided"
+    among = chosen[0].family == "systems"
+    title = "Systems compared" if among else f"Each system against {chosen[0].b}, one-sided"
+    if isinstance(table, ScoreTable) and table.scale.name:
+        title = f"{title} on {table.scale.name.replace('_', ' ')}"
+    kind, scale = unit_of(table), chosen[0].scale
+    minus = table.words.difference if isinstance(table, ScoreTable) else OF_SCORES
     said = notes((f"{one.a} – {one.b}", one.note) for one in ordered)
     bounded = all(one.bound is not None for one in ordered)
     paired = any(one.pairs for one in ordered)
@@ -143,23 +211,23 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
         said.append("Intervals are for one pair each, adjusted p-values for all pairs together.")
     return ReportTable(
         key,
-        f"{title}: score of the first minus score of the second, in points",
+        f"{title}: {minus}",
         (
             Column("pair", "Pair", False),
-            Column("difference", "Points", unit="share"),
-            Column("interval", interval_head(table), span=True, unit="share"),
-            *([Column("bound", "At most", unit="share")] if bounded else []),
+            Column("difference", "Points", unit=kind),
+            Column("interval", interval_head(table), span=True, unit=kind),
+            *([Column("bound", "At most", unit=kind)] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
-            *([Column("pairs", "Pairs", unit="pairs of answers by one annotator")] if paired else []),
+            *([_counted(table)] if paired else []),
             Column("verdict", "Verdict", False),
         ),
         tuple(
             (
                 Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"),
-                points(one.difference),
-                points_span(one.interval),
-                *([points(one.bound)] if bounded and one.bound is not None else []),
+                points(one.difference, scale),
+                points_span(one.interval, scale),
+                *([points(one.bound, scale)] if bounded and one.bound is not None else []),
                 probability(one.p),
                 probability(one.p_adjusted),
                 *([whole(one.pairs)] if paired else []),
@@ -169,6 +237,13 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
         ),
         " ".join([*said, *filter(None, [origin])]),
     )
+
+
+def _counted(table: ScoreTable | CountTable) -> Column:
+    """How many answers a comparison rests on."""
+    if isinstance(table, ScoreTable) and table.words.compared:
+        return Column("pairs", "Answers", unit="answers about the two")
+    return Column("pairs", "Pairs", unit="pairs of answers by one annotator")
 
 
 def exclusion_table(table: ScoreTable) -> ReportTable:
@@ -194,12 +269,12 @@ def exclusion_table(table: ScoreTable) -> ReportTable:
 
 def rules_table(analysis: Analysis) -> ReportTable:
     """The scores under each rule; the notes say what each rule excludes."""
-    scores = analysis.table.scores
+    scores, scale, kind = analysis.table.scores, analysis.table.scale, unit_of(analysis.table)
     columns = [Column("generator", "Generator", False)]
     for place, one in enumerate(analysis.rules):
         columns += [
-            Column(f"score_{place}", f"{one.name}, %", unit="share"),
-            Column(f"interval_{place}", interval_head(analysis.table), span=True, unit="share"),
+            Column(f"score_{place}", f"{one.name}, %" if scale.share else one.name, unit=kind),
+            Column(f"interval_{place}", interval_head(analysis.table), span=True, unit=kind),
             Column(f"n_{place}", "n", unit="responses"),
         ]
     rows = []
@@ -210,7 +285,11 @@ def rules_table(analysis: Analysis) -> ReportTable:
                 cells += [Cell(NOT_ESTIMABLE), Cell(NOT_ESTIMABLE), Cell("")]
                 continue
             other = next((each for each in one.table.scores if each.generator == row.generator), None)
-            cells += [share(other.score), headline(other), whole(other.n)] if other else [Cell("")] * 3
+            cells += (
+                [score_cell(other.score, scale), headline(other, scale), whole(other.n)]
+                if other
+                else [Cell("")] * 3
+            )
         rows.append(tuple(cells))
     notes = [
         f"{one.name[:1].upper()}{one.name[1:]}: {one.rule.describe()} (rule {one.rule.hash[:12]})"

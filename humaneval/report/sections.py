@@ -9,8 +9,9 @@ from math import isfinite, isnan
 from typing import NamedTuple
 
 from humaneval.report.figures.drawing import Drawing
-from humaneval.report.phrases import between, percent
-from humaneval.report.verdicts import p_value, signed
+from humaneval.report.phrases import amount, between, percent
+from humaneval.report.verdicts import gap, p_value
+from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.intervals import Interval
 
@@ -113,14 +114,28 @@ def span(value: Interval | NotEstimable | None) -> Cell:
     return Cell(between(value), value)
 
 
-def points(value: float) -> Cell:
-    """A difference of shares in points, with its sign."""
-    return Cell(signed(value), value)
+def score_cell(value: float, scale: Scale | None = None, *, strong: bool = False) -> Cell:
+    """A score on its scale."""
+    return (
+        share(value, strong=strong)
+        if scale is None or scale.share
+        else Cell(amount(value, scale), value, strong)
+    )
 
 
-def points_span(value: Interval) -> Cell:
+def score_span(value: Interval, scale: Scale | None = None) -> Cell:
+    """The interval of a score on its scale."""
+    return span(value) if scale is None or scale.share else Cell(between(value, scale), value)
+
+
+def points(value: float, scale: Scale | None = None) -> Cell:
+    """A difference of scores in points, with its sign."""
+    return Cell(gap(value, scale), value)
+
+
+def points_span(value: Interval, scale: Scale | None = None) -> Cell:
     """An interval of differences."""
-    return Cell(f"{signed(value.low)} to {signed(value.high)}", value)
+    return Cell(f"{gap(value.low, scale)} to {gap(value.high, scale)}", value)
 
 
 def probability(value: float) -> Cell:

@@ -6,15 +6,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from humaneval.report.phrases import confidence, percent
+from humaneval.report.phrases import amount, confidence, percent
 from humaneval.scoring.analysis.models import Omnibus
 from humaneval.scoring.comparisons import Comparison, inner_level
+from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import NotEstimable
-from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED
+from humaneval.statistics.clustered_means import BY_SCALE, CLUSTERED
+from humaneval.statistics.clustered_means import PLAIN as STUDENT
+from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
 from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
 INTERVALS = {
+    STUDENT: "Student’s",
+    CLUSTERED: "± t standard errors, clustered by annotator and by story",
+    BY_SCALE: "Wilson’s, of the place on the scale",
+    PLAIN: "Wilson’s",
+    WIDENED: "Wilson’s at n divided by the design effect",
     PAIRED: "Bonett and Price’s",
     PAIRED_WIDENED: "Bonett and Price’s at n divided by the design effect",
 }
@@ -35,6 +43,14 @@ def signed(share: float, digits: int = 1) -> str:
         digits += 1
         text = percent(abs(share), digits)
     return text if float(text) == 0 else f"{'+' if share > 0 else MINUS}{text}"
+
+
+def gap(difference: float, scale: Scale | None = None) -> str:
+    """A difference of scores with its sign: of shares in points of percent, else in the scale's points."""
+    if scale is None or scale.share:
+        return signed(difference)
+    text = f"{abs(difference):.2f}"
+    return text if float(text) == 0 else f"{'+' if difference > 0 else MINUS}{text}"
 
 
 def p_value(p: float) -> str:
@@ -63,7 +79,7 @@ def outcome(one: Comparison) -> str:
     words = {
         "a_higher": f"{one.a} higher",
         "b_higher": f"{one.b} higher",
-        "equivalent": f"equivalent within ±{percent(one.margin)}",
+        "equivalent": f"equivalent within ±{amount(one.margin, one.scale)}",
         "inconclusive": "inconclusive",
     }[one.verdict]
     return f"{words} (one-sided)" if one.bound is not None and one.verdict == "b_higher" else words
@@ -95,7 +111,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         )
     if equal:
         parts.append(
-            f"Equivalent within ±{percent(equal[0].margin)} points: "
+            f"Equivalent within ±{amount(equal[0].margin, equal[0].scale)} points: "
             + "; ".join(f"{one.a} and {one.b}" for one in equal)
         )
     if open_:
@@ -121,8 +137,9 @@ def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
     return words + recur
 
 
-def method(comparisons: Sequence[Comparison], level: float) -> str:
-    """How differences were tested at `level` and what was adjusted, in sentences."""
+def method(comparisons: Sequence[Comparison], level: float, compared: str = "") -> str:
+    """How differences were tested at `level` and what was adjusted, in sentences. `compared` says how they
+    are computed, if they are not paired by annotator."""
     if not comparisons:
         return ""
     tests = " or ".join(dict.fromkeys(one.test for one in comparisons))
@@ -137,8 +154,9 @@ def method(comparisons: Sequence[Comparison], level: float) -> str:
         if all(one.test in (MCNEMAR, MCNEMAR_AND_STORY) for one in comparisons)
         else "of the scores, whose annotators differ in part or answered several times"
     )
+    first = compared or f"Differences are computed {whose}."
     return (
-        f"Differences are computed {whose}. Intervals: {intervals}. Tests: {tests};"
+        f"{first} Intervals: {intervals}. Tests: {tests};"
         f" {adjustment(comparisons)}.{alone(comparisons)}{bounds(comparisons)}{margins(comparisons, level)}"
     )
 
@@ -153,12 +171,13 @@ def adjustment(comparisons: Sequence[Comparison]) -> str:
 
 def margins(comparisons: Sequence[Comparison], level: float) -> str:
     """When two generators are called equivalent, as a sentence after a space; empty without a margin."""
-    margin = max((one.margin for one in comparisons), default=0.0)
-    if not margin:
+    widest = max(comparisons, key=lambda one: one.margin, default=None)
+    if widest is None or not widest.margin:
         return ""
+    margin = amount(widest.margin, widest.scale)
     return (
         f" Two generators are called equivalent if the {confidence(inner_level(level))}\N{NO-BREAK SPACE}%"
-        f" interval of their difference lies within ± {percent(margin)} points (two one-sided tests)."
+        f" interval of their difference lies within ± {margin} points (two one-sided tests)."
     )
 
 

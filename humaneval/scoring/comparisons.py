@@ -16,13 +16,15 @@ import numpy as np
 
 from humaneval.domain import Role
 from humaneval.errors import UsageError
-from humaneval.scoring.judgments import Judgments
+from humaneval.scoring.counted import Counted
+from humaneval.scoring.mean_differences import mean_differences
+from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import Floats
-from humaneval.statistics.cells import Cells
 from humaneval.statistics.equivalence import within_margin
-from humaneval.statistics.headline import paired_differences
+from humaneval.statistics.headline import PairedDifference, paired_differences
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, decisive_p_values, holm
+from humaneval.statistics.sign_flips import Alternative
 
 Family = Literal["systems", "below human"]
 Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
@@ -38,7 +40,8 @@ class Declared:
     below_human: bool = True
     adjust: Adjust = "holm"
     margin: float = 0.0
-    """Scores are called equivalent if their difference is shown to lie within ± this; 0: none are."""
+    """Scores are called equivalent if their difference is shown to lie within ± this share of their scale; 0:
+    none are."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.margin < 1:
@@ -49,7 +52,8 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two generators: `difference` is score of `a` minus score of `b`, in −1..1."""
+    """Two generators: `difference` is score of `a` minus score of `b`, in the scale's unit: for shares in
+    −1..1."""
 
     a: str
     b: str
@@ -71,7 +75,9 @@ class Comparison:
     p_error: float = 0.0
     """How far `p` may be from the exact one, by proof."""
     margin: float = 0.0
-    """Of equivalence, in shares; 0 if none was declared."""
+    """Of equivalence, in the scale's unit; 0 if none was declared."""
+    scale: Scale | None = None
+    """None for shares of which only the counts are known."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as an entry of `comparisons` in `score --json`."""
@@ -95,17 +101,15 @@ class Comparison:
         }
 
 
-def compare(
-    answers: Judgments, sums: Cells, declared: Declared, level: float = 0.95
-) -> tuple[Comparison, ...]:
-    """The declared comparisons; `sums` are those of the responses that count, by the generators' codes in
-    `answers`. A generator without responses is not compared.
+def compare(counted: Counted, declared: Declared, level: float = 0.95) -> tuple[Comparison, ...]:
+    """The declared comparisons of the responses that count. A generator without responses is not compared.
 
     "Higher" needs both an adjusted p of 1 − level or less and an interval that excludes 0. Below Human, the
     test is one-sided, and the upper end of the interval at 2·level − 1 counts: it is the one-sided bound at
     level. "Equivalent" needs the interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises
     UsageError if a declared name is not that of a generator.
     """
+    answers = counted.answers
     # Sorted: the order of a table's lines must not decide what is subtracted from what.
     systems = sorted(
         name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.SYSTEM
@@ -117,38 +121,35 @@ def compare(
             raise UsageError(
                 f"no generator is called {name!r}", f"There are: {', '.join(map(str, answers.names))}."
             )
-    judged = {answers.names[code] for code in sums.names}
+    judged = {answers.names[code] for code in np.unique(counted.entries.generator).tolist()}
     pairs = [pair for pair in chosen if judged.issuperset(pair)]
-    below = [
-        (name, human[0]) for name in systems if declared.below_human and human and judged >= {name, human[0]}
-    ]
-    if not pairs and not below:
-        return ()
+    with_human = declared.below_human and answers.question.beside_human and human
+    below = [(name, human[0]) for name in systems if with_human and judged >= {name, human[0]}]
     return (
-        *_family(answers.names, sums, "systems", pairs, declared, level),
-        *_family(answers.names, sums, "below human", below, declared, level),
+        *_family(counted, "systems", pairs, declared, level),
+        *_family(counted, "below human", below, declared, level),
     )
 
 
 def _family(
-    names: Sequence[str],
-    sums: Cells,
-    family: Family,
-    pairs: list[tuple[str, str]],
-    declared: Declared,
-    level: float,
+    counted: Counted, family: Family, pairs: list[tuple[str, str]], declared: Declared, level: float
 ) -> list[Comparison]:
-    if not pairs:
-        return []
-    side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
+    names, scale = counted.answers.names, counted.answers.scale
     codes = [(names.index(a), names.index(b)) for a, b in pairs]
+    if counted.answers.other is not None:
+        met = counted.met()
+        codes = [pair for pair in codes if pair in met]
+    if not codes:
+        return []
+    side: Alternative = "less" if family == "below human" else "two-sided"
     decisive = decisive_p_values(1 - level, len(codes), declared.adjust)
-    found = paired_differences(sums, codes, level, side, decisive)
+    found = _differences(counted, codes, level, side, decisive)
     one_sided = family == "below human"
     narrow = found
     if declared.margin or one_sided:
-        narrow = paired_differences(sums, codes, inner_level(level), side, ())
+        narrow = _differences(counted, codes, inner_level(level), side, ())
     p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
+    margin = declared.margin * scale.width
     return [
         Comparison(
             names[one.a],
@@ -161,15 +162,41 @@ def _family(
             one.p,
             float(p),
             declared.adjust,
-            decide(one.interval, inner.interval, float(p), declared.margin, level, one_sided=one_sided),
+            decide(
+                one.interval,
+                inner.interval,
+                float(p),
+                margin,
+                level,
+                one_sided=one_sided,
+                width=scale.width,
+            ),
             one.pairs,
             one.note,
             inner.interval.high if one_sided else None,
             one.p_error,
-            declared.margin,
+            margin,
+            scale,
         )
         for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]
+
+
+def _differences(
+    counted: Counted,
+    codes: Sequence[tuple[int, int]],
+    level: float,
+    side: Alternative,
+    decisive: Sequence[float],
+) -> Sequence[PairedDifference]:
+    """By the question's own method, or paired by worker."""
+    answers = counted.answers
+    found = answers.question.differences(answers, counted.kept, codes, level, side, decisive)
+    if found is not None:
+        return found
+    if answers.scale.binary:
+        return paired_differences(counted.sums, codes, level, side, decisive)
+    return mean_differences(counted.entries, answers.scale, codes, level, side, decisive)
 
 
 def adjusted(p: Floats, how: Adjust) -> Floats:
@@ -185,22 +212,30 @@ def inner_level(level: float) -> float:
 
 
 def decide(
-    interval: Interval, narrow: Interval, p: float, margin: float, level: float, *, one_sided: bool = False
+    interval: Interval,
+    narrow: Interval,
+    p: float,
+    margin: float,
+    level: float,
+    *,
+    one_sided: bool = False,
+    width: float = 1.0,
 ) -> Verdict:
     """The verdict of a difference with its interval, that at `inner_level`, and its adjusted p; see
     `compare`.
 
-    `one_sided`: p is that of the test whether the difference is below 0.
+    `one_sided`: p is that of the test whether the difference is below 0. `width` is that of the scale.
     """
     if p <= 1 - level + 1e-12:
         if one_sided:
-            return "b_higher" if narrow.high < 0 else _otherwise(narrow, margin)
+            return "b_higher" if narrow.high < 0 else _otherwise(narrow, margin, width)
         if interval.low > 0:
             return "a_higher"
         if interval.high < 0:
             return "b_higher"
-    return _otherwise(narrow, margin)
+    return _otherwise(narrow, margin, width)
 
 
-def _otherwise(narrow: Interval, margin: float) -> Verdict:
-    return "equivalent" if margin and within_margin(narrow, margin) else "inconclusive"
+def _otherwise(narrow: Interval, margin: float, width: float) -> Verdict:
+    shares = Interval(narrow.low / width, narrow.high / width)
+    return "equivalent" if margin and within_margin(shares, margin / width) else "inconclusive"

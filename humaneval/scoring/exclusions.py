@@ -8,21 +8,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import GUESS, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.cells import cells
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
-from humaneval.statistics.quality import speed, straight_lining
+from humaneval.statistics.quality import StraightLining, speed, straight_lining
 from humaneval.statistics.spam import SpamPosterior, spam_posterior
 from humaneval.text import every
 
@@ -234,18 +234,26 @@ def _too_fast(answers: Judgments, kept: Flags, limit: float) -> set[int]:
 
 
 def _straight_lining(answers: Judgments, kept: Flags, limit: float) -> set[int]:
-    found = straight_lining(answers.worker[kept], answers.choice[kept], SENTENCES)
+    found = straight_lines(answers, kept)
     return {worker for worker, odd in zip(found.workers, found.flags(limit), strict=True) if odd}
+
+
+def straight_lines(answers: Judgments, kept: Flags) -> StraightLining:
+    """How often each worker gave one answer to the first field; p is 1 if the question makes nothing of
+    it."""
+    options = answers.question.fields(answers.settings, answers.sentences)[0].values
+    found = straight_lining(answers.worker[kept], answers.choice[kept], options)
+    return found if answers.question.straight_lines else replace(found, p=np.ones_like(found.p))
 
 
 def _spamming(answers: Judgments, kept: Flags, limit: float) -> set[int]:
     shown = kept & answers.is_role(Role.CONTROL)
     workers = int(answers.worker.max()) + 1
     controls = np.bincount(answers.worker[shown], minlength=workers)
-    noticed = np.bincount(answers.worker[shown & ~answers.missed], minlength=workers)
+    noticed = np.bincount(answers.worker[shown & ~answers.failed], minlength=workers)
     # Annotators who are excluded already say nothing about the others.
     there = np.unique(answers.worker[kept])
-    found = spam_odds(noticed[there], controls[there])
+    found = spam_odds(noticed[there], controls[there], answers.guess)
     if isinstance(found, NotEstimable):
         raise InputError(
             f"which annotators answer without reading is not estimable, because {found.because}",
@@ -254,12 +262,12 @@ def _spamming(answers: Judgments, kept: Flags, limit: float) -> set[int]:
     return set(there[found.probability > limit].tolist())
 
 
-def spam_odds(noticed: ArrayLike, controls: ArrayLike) -> SpamPosterior | NotEstimable:
+def spam_odds(noticed: ArrayLike, controls: ArrayLike, chance: float = GUESS) -> SpamPosterior | NotEstimable:
     """`spam_posterior` of each annotator, with HONEST_PASS if there are too few Control passages to estimate
     it."""
-    found = spam_posterior(noticed, controls)
+    found = spam_posterior(noticed, controls, chance=chance)
     return (
-        spam_posterior(noticed, controls, honest_pass=HONEST_PASS)
+        spam_posterior(noticed, controls, honest_pass=HONEST_PASS, chance=chance)
         if isinstance(found, NotEstimable)
         else found
     )
@@ -269,7 +277,7 @@ def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
     shown = kept & answers.is_role(Role.CONTROL)
     if not shown.any():
         return None
-    noticed = ~answers.missed[shown]
+    noticed = ~answers.failed[shown]
     table = cells(noticed, answers.worker[shown], answers.story[shown], np.zeros(noticed.size))
     (found,) = score_intervals(table, level)
     return ControlGate(found.x, found.n, found.interval)

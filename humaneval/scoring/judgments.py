@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from humaneval.domain import SENTENCES, Role
-from humaneval.errors import InputError, UsageError
+from humaneval.domain import Role
+from humaneval.errors import InputError
+from humaneval.scoring.asked import Asked, asked
+from humaneval.scoring.columns import NO as NO
+from humaneval.scoring.columns import REQUIRED as REQUIRED
+from humaneval.scoring.columns import YES as YES
+from humaneval.scoring.columns import (
+    answered_order,
+    flags,
+    labelled,
+    measured,
+    passages_of,
+    rows_of,
+    study_of,
+)
+from humaneval.scoring.questions.question import Question, Scale, Settings
+from humaneval.scoring.roles import roles_of, roles_of_pairs
+from humaneval.scoring.worth import Makers, Worth, answers_of, worth_of
 from humaneval.statistics.arrays import Codes, Flags, Floats, Labels, encoded
-from humaneval.text import alike, listed, not_among, same_name
-
-REQUIRED = ("worker", "story", "generator", "position", "choice")
-
-YES = frozenset({"1", "1.0", "true", "yes", "test", "pilot", "simulated"})
-NO = frozenset({"", "0", "0.0", "false", "no", "nan", "none", "<na>"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgments:
-    """Responses as arrays of one length: labels as codes from 0, `position` and `choice` in 1..5.
+    """Responses as arrays of one length: labels as codes from 0, `position` and `choice` from 1.
 
     `names` and `roles` belong to the generators' codes. The methods that take `kept` look at those responses
     only.
@@ -36,6 +46,7 @@ class Judgments:
     generator: Codes
     position: Codes
     choice: Codes
+    """The first field of the answers."""
     test: Flags
     row: Codes | None
     """Which form of which worker; None if the table does not say."""
@@ -54,11 +65,53 @@ class Judgments:
     """The workers' labels, in the order of their codes."""
     stories: tuple[str, ...] = ()
     """The stories' labels, in the order of their codes."""
+    worth: Worth
+    """What the answers are worth on each scale, and which of them missed a Control passage."""
+    fields: Mapping[str, Codes]
+    """The answers by field."""
+    asked: Asked
+    scale: Scale
+    """On which `outcomes` are."""
+    other: Codes | None = None
+    """The second generator of each passage, if it has one."""
+
+    @property
+    def question(self) -> Question:
+        return self.asked.question
+
+    @property
+    def settings(self) -> Settings:
+        """The question's own."""
+        return self.asked.settings
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences a passage has."""
+        return self.asked.sentences
+
+    @property
+    def guess(self) -> float:
+        """How often an annotator who does not look passes a Control passage."""
+        return self.question.guess(self.settings, self.sentences)
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """All scales of the question, the main one first."""
+        return self.question.scales(self.settings, self.sentences)
+
+    def on(self, scale: Scale) -> Self:
+        """The same answers, with their outcomes on another scale."""
+        return replace(self, scale=scale)
 
     @property
     def outcomes(self) -> Floats:
-        """1 if the machine's (held-out) sentence was not marked, else 0."""
-        return self.missed.astype(np.float64)
+        """What each answer is worth to its (first) generator."""
+        return self.worth.outcomes[self.scale.name][:, 0]
+
+    @property
+    def failed(self) -> Flags:
+        """Which answers to Control passages are not the obvious ones."""
+        return self.worth.failed
 
     @property
     def size(self) -> int:
@@ -67,8 +120,25 @@ class Judgments:
 
     @property
     def missed(self) -> Flags:
-        """Which annotators did not mark the machine's (held-out) sentence."""
+        """Which answers are not the position: in `detect`, the machine's sentence was not marked."""
         return np.not_equal(self.position, self.choice)
+
+    def entries(self, kept: Flags) -> Entries:
+        """The outcomes of the `kept` responses, one for each generator that a response says something of.
+
+        A comparison with the Control says something of the Control alone: who beats it is not better for it.
+        """
+        if self.other is None:
+            at = np.flatnonzero(kept)
+            return Entries(self.outcomes[at], self.worker[at], self.story[at], self.generator[at])
+        control = np.array([role is Role.CONTROL for role in self.roles], dtype=np.bool_)
+        gated = self.is_role(Role.CONTROL)
+        parts = []
+        for place, generator in enumerate((self.generator, self.other)):
+            at = np.flatnonzero(kept & (control[generator] | ~gated))
+            worth = self.worth.outcomes[self.scale.name][at, place]
+            parts.append((worth, self.worker[at], self.story[at], generator[at]))
+        return Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def in_order(self, kept: Flags) -> Codes:
         """Indices of the `kept` responses by generator, worker and story. The order of lines does not change
@@ -76,12 +146,19 @@ class Judgments:
         at = np.flatnonzero(kept)
         # A second answer to the same passage may differ in its time alone.
         times = [one[at] for one in (self.seconds, self.order) if one is not None]
-        codes = (self.choice, self.position, self.story, self.worker, self.generator)
+        others = () if self.other is None else (self.other,)
+        codes = (*others, self.choice, self.position, self.story, self.worker, self.generator)
         return at[np.lexsort((*times, *(one[at] for one in codes)))]
 
     def is_role(self, role: Role) -> Flags:
-        """Which responses are to passages by generators of this role."""
-        return np.array([one is role for one in self.roles], dtype=np.bool_)[self.generator]
+        """Which responses are to passages by generators of this role; of two, a Control decides, else the
+        first."""
+        of = np.array([one is role for one in self.roles], dtype=np.bool_)
+        if self.other is None:
+            return of[self.generator]
+        control = np.array([one is Role.CONTROL for one in self.roles], dtype=np.bool_)
+        gated = control[self.generator] | control[self.other]
+        return gated if role is Role.CONTROL else of[self.generator] & ~gated
 
     def workers(self, kept: Flags) -> int:
         """Number of different workers."""
@@ -89,8 +166,7 @@ class Judgments:
 
     def repeated(self, kept: Flags) -> Flags:
         """A worker's answers to a story and generator that she had answered before."""
-        stories, generators = int(self.story.max()) + 1, len(self.names)
-        key = (self.worker * stories + self.story) * generators + self.generator
+        key = self._passage_of(self.worker)
         in_time = np.argsort(self.answered, kind="stable")
         in_time = in_time[kept[in_time]]
         first = in_time[np.unique(key[in_time], return_index=True)[1]]
@@ -109,14 +185,21 @@ class Judgments:
         return self._by_worker_with_gaps(kept, self.worker if self.row is None else self.row, self.passages)
 
     def _by_worker_with_gaps(self, kept: Flags, row: Codes, passages: Codes) -> Flags:
-        stories, generators = int(self.story.max()) + 1, len(self.names)
         # Once each, with second answers that another step excluded: they show that the passage was answered.
-        key = (row * stories + self.story) * generators + self.generator
-        first = np.unique(key, return_index=True)[1]
+        first = np.unique(self._passage_of(row), return_index=True)[1]
         answered = np.bincount(row[first], minlength=int(row.max()) + 1)
         lacking = np.zeros(int(self.worker.max()) + 1, dtype=np.bool_)
         lacking[self.worker[kept & (answered[row] < passages)]] = True
         return lacking[self.worker]
+
+    def _passage_of(self, group: Codes) -> Codes:
+        """A code for each story and generators, within each group. Two generators are a pair in any order."""
+        stories, generators = int(self.story.max()) + 1, len(self.names)
+        key = (group * stories + self.story) * generators
+        if self.other is None:
+            return key + self.generator
+        low, high = np.minimum(self.generator, self.other), np.maximum(self.generator, self.other)
+        return (key + low) * generators + high
 
     def by_worker_who_missed(self, kept: Flags) -> Flags:
         """Answers of workers who missed any Control passage."""
@@ -130,16 +213,66 @@ class Judgments:
 
     def _sharing(self, groups: Codes, kept: Flags) -> Flags:
         failed = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
-        failed[groups[kept & self.missed & self.is_role(Role.CONTROL)]] = True
+        failed[groups[kept & self.failed]] = True
         return failed[groups]
 
 
-def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | None = None) -> Judgments:
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Outcomes with the worker, the story and the generator that each of them is about."""
+
+    outcomes: Floats
+    worker: Codes
+    story: Codes
+    generator: Codes
+
+
+def judgments(
+    frame: pd.DataFrame,
+    *,
+    control: str | None = None,
+    human: str | None = None,
+    told: Asked | None = None,
+) -> Judgments:
     """Check a table of responses and turn it into arrays; the frame is not changed.
 
     Columns and the ways to say which generators are Control and Human: see `humaneval.scoring.scores.score`.
-    Lines are counted from 1 in error messages. Raises InputError and UsageError as described there.
+    `told` is what was asked; None reads it off the table. Lines are counted from 1 in error messages. Raises
+    InputError and UsageError as described there.
     """
+    _refuse_columns(frame)
+    told = told or asked(frame)
+    first, workers, stories = (labelled(frame[name]) for name in ("generator", "worker", "story"))
+    makers = _makers(frame, first, control, human)
+    answers = answers_of(frame, told)
+    worker = workers.codes
+    return Judgments(
+        study=study_of(frame),
+        names=makers.names,
+        roles=makers.roles,
+        worker=worker,
+        story=stories.codes,
+        generator=makers.first,
+        position=answers.position,
+        choice=next(iter(answers.fields.values())),
+        test=flags(frame["test"]) if "test" in frame.columns else np.zeros(len(frame), dtype=np.bool_),
+        row=rows_of(frame, worker),
+        answered=answered_order(frame),
+        seconds=measured(frame, "seconds"),
+        words=measured(frame, "words"),
+        order=measured(frame, "order"),
+        passages=passages_of(frame),
+        people=tuple(map(str, workers.names)),
+        stories=tuple(map(str, stories.names)),
+        worth=worth_of(frame, told, makers, answers),
+        fields=answers.fields,
+        asked=told,
+        scale=told.question.scales(told.settings, told.sentences)[0],
+        other=makers.second,
+    )
+
+
+def _refuse_columns(frame: pd.DataFrame) -> None:
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns)) or "none"
@@ -149,172 +282,15 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         raise InputError(f"duplicate columns: {', '.join(doubled)}")
     if frame.empty:
         raise InputError("there are no responses to score")
-    generators, workers, stories = (_labels(frame[name]) for name in ("generator", "worker", "story"))
-    generator, worker = generators.codes, workers.codes
-    names = tuple(map(str, generators.names))
-    return Judgments(
-        study=_study(frame),
-        names=names,
-        roles=_roles(frame, generator, names, control, human),
-        worker=worker,
-        story=stories.codes,
-        generator=generator,
-        position=_numbered(frame["position"]),
-        choice=_numbered(frame["choice"]),
-        test=_flags(frame["test"]) if "test" in frame.columns else np.zeros(len(frame), dtype=np.bool_),
-        row=_rows(frame, worker),
-        answered=_answered(frame),
-        seconds=_measured(frame, "seconds"),
-        words=_measured(frame, "words"),
-        order=_measured(frame, "order"),
-        passages=_passages(frame),
-        people=tuple(map(str, workers.names)),
-        stories=tuple(map(str, stories.names)),
-    )
 
 
-def _labels(column: pd.Series[Any]) -> Labels:
-    # Ordered: the order of a table's lines must change nothing that is computed from the codes.
-    found = encoded(column, ordered=True)
-    blank = np.array([str(label).strip() == "" for label in found.names], dtype=np.bool_)
-    _refuse(column, found.missing | blank[found.codes], "is empty")
-    return found
-
-
-def _numbered(column: pd.Series[Any]) -> Codes:
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    with np.errstate(invalid="ignore"):
-        good = (numbers >= 1) & (numbers <= SENTENCES) & (numbers == np.floor(numbers))
-    _refuse(column, ~good, f"is not a whole number from 1 to {SENTENCES}")
-    return numbers.astype(np.int64)
-
-
-def _flags(column: pd.Series[Any]) -> Flags:
-    found = encoded(column)
-    words = [str(label).strip().casefold() for label in found.names]
-    known = np.array([word in YES or word in NO for word in words])
-    _refuse(column, ~known[found.codes], "is neither true nor false")
-    flags: Flags = np.array([word in YES for word in words])[found.codes]
-    return flags
-
-
-def _refuse(column: pd.Series[Any], bad: Flags, what: str) -> None:
-    if bad.any():
-        at = int(np.argmax(bad))
-        value = column.iloc[at]
-        shown = "" if what == "is empty" else f" {value!r}" if isinstance(value, str) else f" {value}"
-        others = f" (and {int(bad.sum()) - 1} more like it)" if bad.sum() > 1 else ""
-        raise InputError(f"line {at + 1} of the responses: {column.name}{shown} {what}{others}")
-
-
-def _measured(frame: pd.DataFrame, name: str) -> Floats | None:
-    """A column of numbers, NaN if empty; None if it is missing or holds nothing."""
-    if name not in frame.columns or frame[name].isna().all():
-        return None
-    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    with np.errstate(invalid="ignore"):
-        wrong = np.isnan(numbers) & frame[name].notna().to_numpy() | (numbers < 0)
-    _refuse(frame[name], wrong, "is not a number from 0")
-    return numbers
-
-
-def _study(frame: pd.DataFrame) -> str:
-    if "study" not in frame.columns:
-        return ""
-    studies = [str(name) for name in frame["study"].dropna().unique() if str(name).strip()]
-    if len(studies) > 1:
-        raise InputError(
-            f"the table holds {len(studies)} studies ({', '.join(studies[:5])}), and studies are not pooled",
-            "Score one study at a time.",
-        )
-    return studies[0] if studies else ""
-
-
-def _roles(
-    frame: pd.DataFrame, generator: Codes, names: tuple[str, ...], control: str | None, human: str | None
-) -> tuple[Role, ...]:
-    chosen: dict[Role, str | None] = {}
-    for role, name in ((Role.CONTROL, control), (Role.HUMAN, human)):
-        chosen[role] = None if name is None else same_name(name, names)
-        if name is not None and chosen[role] is None:
-            raise UsageError(
-                not_among("generator", name, names, f" (--{role})"), f"There are: {', '.join(names)}."
-            )
-    control, human = chosen[Role.CONTROL], chosen[Role.HUMAN]
-    if control is not None and control == human:
-        raise UsageError(f"{control!r} cannot be both Control and Human", "Name two generators.")
-    given = (
-        _role_column(frame, generator, names)
-        if "role" in frame.columns
-        else [_by_name(name) for name in names]
-    )
-    for name, role in zip(names, given, strict=True):
-        if role is not Role.SYSTEM or name in (control, human):
-            refuse_spellings(name, names)
-    for role, chosen_name in chosen.items():
-        if chosen_name is not None:
-            given = [Role.SYSTEM if one is role else one for one in given]
-    return tuple(
-        Role.CONTROL if name == control else Role.HUMAN if name == human else role
-        for name, role in zip(names, given, strict=True)
-    )
-
-
-def refuse_spellings(name: str, names: Sequence[str]) -> None:
-    """Raise InputError if the Control or Human called `name` has several spellings: it would be two."""
-    if len(same := alike(name, names)) > 1:
-        raise InputError(
-            f"the generators {listed(same)} differ only in case or blanks",
-            "Write the Control, and the human, in one way throughout the table.",
-        )
-
-
-def _by_name(name: str) -> Role:
-    folded = name.strip().casefold()
-    return Role(folded) if folded in (Role.CONTROL, Role.HUMAN) else Role.SYSTEM
-
-
-def _role_column(frame: pd.DataFrame, generator: Codes, names: tuple[str, ...]) -> list[Role]:
-    given = encoded(frame["role"])
-    words = [str(label).strip().casefold() for label in given.names]
-    known = np.array([word in tuple(Role) for word in words])
-    _refuse(frame["role"], ~known[given.codes], f"is not a role ({', '.join(Role)})")
-    pairs = np.unique(generator * len(words) + given.codes)
-    found: dict[int, Role] = {}
-    for pair in pairs:
-        code, role = int(pair) // len(words), Role(words[int(pair) % len(words)])
-        if found.setdefault(code, role) is not role:
-            raise InputError(f"{names[code]} has two roles in the column role: {found[code]} and {role}")
-    return [found[code] for code in range(len(names))]
-
-
-def _rows(frame: pd.DataFrame, worker: Codes) -> Codes | None:
-    for name in ("row", "assignment"):
-        if name in frame.columns and frame[name].notna().all():
-            form = encoded(frame[name])
-            return encoded(worker * form.number + form.codes).codes
-    return None
-
-
-def _passages(frame: pd.DataFrame) -> Codes | None:
-    if "row_passages" not in frame.columns or frame["row_passages"].isna().any():
-        return None
-    numbers = pd.to_numeric(frame["row_passages"], errors="coerce").to_numpy(
-        dtype=np.float64, na_value=np.nan
-    )
-    with np.errstate(invalid="ignore"):
-        good = (numbers >= 1) & (numbers == np.floor(numbers))
-    _refuse(frame["row_passages"], ~good, "is not a whole number from 1")
-    return numbers.astype(np.int64)
-
-
-def _answered(frame: pd.DataFrame) -> Codes:
-    place = np.arange(len(frame), dtype=np.int64)
-    if "submitted_at" not in frame.columns or frame["submitted_at"].isna().all():
-        return place
-    times = pd.to_datetime(frame["submitted_at"], errors="coerce", utc=True, format="ISO8601")
-    # An answer without a time comes after the last one with a time.
-    order = np.lexsort((place, times.isna().to_numpy(), times.fillna(times.max()).to_numpy()))
-    ranks = np.empty_like(place)
-    ranks[order] = place
-    return ranks
+def _makers(frame: pd.DataFrame, first: Labels, control: str | None, human: str | None) -> Makers:
+    """All generators with their roles, and the codes of the first and, if there are any, the second ones."""
+    if "other" not in frame.columns or frame["other"].isna().all():
+        names = tuple(map(str, first.names))
+        return Makers(names, roles_of(frame, first.codes, names, control, human), first.codes)
+    second = labelled(frame["other"])
+    both = encoded(np.array([*first.names, *second.names], dtype=object), ordered=True)
+    names = tuple(map(str, both.names))
+    codes = both.codes[: first.number][first.codes], both.codes[first.number :][second.codes]
+    return Makers(names, roles_of_pairs(frame, codes, names, control, human), *codes)

@@ -16,7 +16,8 @@ from humaneval.statistics.arrays import Codes, Floats, encoded
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Clusters × generators: how many responses (`counts`), and how many of them have outcome 1 (`ones`)."""
+    """Clusters × generators: how many responses (`counts`), and how many of them have outcome 1 (`ones`; of
+    other numbers, their sum)."""
 
     ones: Floats
     counts: Floats
@@ -42,7 +43,8 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Responses added up by (worker, generator) and by (story, generator); outcomes are 0 or 1.
+    """Responses added up by (worker, generator) and by (story, generator); outcomes are 0 or 1, or other
+    numbers: then the variances below do not hold, and only the sums do.
 
     `both` holds only those pairs of worker and story that occur more than once: a worker's answers to one
     story by several generators, or her second answer. All other pairs are single responses, and need no cell.
@@ -52,10 +54,12 @@ class Cells:
     n: Floats
     """Responses to each generator."""
     ones: Floats
-    """How many of them have outcome 1."""
+    """How many of them have outcome 1; of other numbers, their sum."""
     workers: Sums
     stories: Sums
     both: Sums
+    binary: bool = True
+    """Whether all outcomes are 0 or 1."""
 
     @property
     def means(self) -> Floats:
@@ -91,12 +95,19 @@ def _effective(products: Floats) -> Floats:
     return np.asarray(4.0 / (own[:, None] + own[None, :] + 2.0 * products))
 
 
-def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generators: ArrayLike) -> Cells:
+def cells(
+    outcomes: ArrayLike,
+    workers: ArrayLike,
+    stories: ArrayLike,
+    generators: ArrayLike,
+    *,
+    binary: bool = True,
+) -> Cells:
     """Add up responses, given as four columns of one length; labels may be anything that can be told apart.
 
-    Outcomes are 0 and 1 (or false and true). Generators keep the order of their first appearance. Takes about
-    as long as reading each column of labels once. Raises InputError if lengths differ, nothing is given,
-    or an outcome is neither 0 nor 1.
+    Outcomes are 0 and 1 (or false and true), or if not `binary` whole numbers. Generators keep the order of
+    their first appearance. Takes about as long as reading each column of labels once. Raises InputError if
+    lengths differ, nothing is given, or an outcome is neither 0 nor 1 (no whole number).
     """
     y = np.asarray(outcomes, dtype=np.float64)
     # Ordered, so that not even a last digit hangs on the order of the lines.
@@ -110,8 +121,10 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
             f"{y.size} outcomes, {worker.size} workers, {story.size} stories and {generator.size} generators "
             "do not belong together"
         )
-    if not bool(((y == 0) | (y == 1)).all()):
+    if binary and not bool(((y == 0) | (y == 1)).all()):
         raise InputError("outcomes must be 0 or 1: identified, or not identified")
+    if not bool((y == np.rint(y)).all()):
+        raise InputError("outcomes must be whole numbers")
     return Cells(
         names,
         np.bincount(generator).astype(np.float64),
@@ -119,6 +132,7 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
         _sums(y, worker, generator, len(names)),
         _sums(y, story, generator, len(names)),
         _repeated(y, worker, story, generator, len(names)),
+        binary,
     )
 
 

@@ -1,5 +1,5 @@
-"""Laplace's approximation to the likelihood of a logistic model with two crossed random intercepts, and its
-gradient.
+"""Laplace's approximation to the likelihood of a model with two crossed random intercepts, and its gradient:
+a logistic one, or any whose log likelihood is concave in the linear predictor.
 
 Write η = Xβ + u[large] + v[small], u ~ N(0, σ_large²), v ~ N(0, σ_small²), H = Z'WZ + Σ⁻¹ at the modes (û,
 v̂) of the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has two diagonal
@@ -41,16 +41,28 @@ class Modes(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Laplace log likelihood, its gradient by β and log standard deviations (large, small), and the effective
-    numbers of random effects of each factor, q − tr(H⁻¹)/σ²."""
+    """Laplace log likelihood, its gradient by β, further parameters and log standard deviations (large,
+    small), and the effective numbers of random effects of each factor, q − tr(H⁻¹)/σ²."""
 
     value: float
     gradient: Floats
     freedom: Floats
 
 
+class Slopes(NamedTuple):
+    """Of each response's log likelihood ℓ by its linear predictor: ℓ', W = −ℓ'', and dW/dη."""
+
+    score: Floats
+    weight: Floats
+    change: Floats
+
+
 class Crossed:
-    """The responses of such a model: outcomes `y`, design matrix `x` (n × p), codes of the two factors."""
+    """The responses of a logistic model: outcomes `y`, design matrix `x` (n × p), codes of the two factors.
+
+    Another model says what its likelihood is in `log_likelihood` and `slopes`. It may have more parameters
+    after β: `beta` takes note of them, and `further` gives their part of the gradient.
+    """
 
     def __init__(self, y: Floats, x: Floats, large: Codes, small: Codes, *, dense: bool = False) -> None:
         """With `dense`, the factor of S is always that of a dense matrix."""
@@ -62,14 +74,35 @@ class Crossed:
         self._last = Modes(np.zeros(self.larges), np.zeros(self.smalls), np.zeros(0), -np.inf)
         self.meetings = None if dense else _meetings(self._starts, self._columns, self.smalls)
 
-    def modes(self, beta: Floats, deviations: Floats) -> Modes:
+    def log_likelihood(self, eta: Floats) -> float:
+        """Of all responses, at their linear predictors."""
+        return float(self.y @ eta - np.logaddexp(0.0, eta).sum())
+
+    def slopes(self, eta: Floats) -> Slopes:
+        """At the linear predictors."""
+        mean = special.expit(eta)
+        weight = mean * (1.0 - mean)
+        return Slopes(self.y - mean, weight, weight * (1.0 - 2.0 * mean))
+
+    def further(self, eta: Floats, leverage: Floats, shift: Floats) -> Floats:
+        """The gradient by parameters that are neither β nor standard deviations.
+
+        `leverage` is z'H⁻¹z of each response, and `shift` z'H⁻¹Z'g with g = leverage · dW/dη: by a parameter
+        φ the value changes by Σ ∂ℓ/∂φ − ½ Σ leverage · ∂W/∂φ − ½ Σ shift · ∂ℓ'/∂φ.
+        """
+        return np.zeros(0)
+
+    def beta(self, parameters: Floats) -> Floats:
+        """The effects among the parameters; from now on the others are those given here."""
+        return parameters
+
+    def modes(self, parameters: Floats, deviations: Floats) -> Modes:
         """Newton's method from the last modes found, with halved steps where one overshoots."""
-        fixed, tau = self.x @ beta, deviations**-2.0
+        fixed, tau = self.x @ self.beta(parameters), deviations**-2.0
         now = self._at(fixed, self._last.large, self._last.small, tau)
         for _ in range(100):
-            mean = special.expit(now.eta)
-            miss = self.y - mean
-            blocks = _Blocks(self, mean * (1.0 - mean), tau)
+            miss, weight, _ = self.slopes(now.eta)
+            blocks = _Blocks(self, weight, tau)
             slope_large = _add(self.large, miss, self.larges) - tau[0] * now.large
             slope_small = _add(self.small, miss, self.smalls) - tau[1] * now.small
             step_large, step_small = blocks.solve(slope_large, slope_small)
@@ -86,47 +119,54 @@ class Crossed:
         self._last = now
         return now
 
-    def evaluate(self, beta: Floats, deviations: Floats) -> Evaluation:
+    def evaluate(self, parameters: Floats, deviations: Floats) -> Evaluation:
         """The approximation and its gradient; formulas by differentiating through the modes."""
-        found = self.modes(beta, deviations)
+        found = self.modes(parameters, deviations)
         tau = deviations**-2.0
-        mean = special.expit(found.eta)
-        weight = mean * (1.0 - mean)
+        score, weight, change = self.slopes(found.eta)
         blocks = _Blocks(self, weight, tau)
         inverse = blocks.inverse()
         sizes = np.array([self.larges, self.smalls])
         value = found.value - 0.5 * inverse.logdet - float(sizes @ np.log(deviations))
         # d log|H| passes through the modes: g = W'·h, a = H⁻¹Z'g.
-        g = weight * (1.0 - 2.0 * mean) * inverse.leverage[self.pair]
+        leverage = inverse.leverage[self.pair]
+        g = change * leverage
         a_large, a_small = blocks.solve(_add(self.large, g, self.larges), _add(self.small, g, self.smalls))
-        through = g - weight * (a_large[self.large] + a_small[self.small])
-        by_beta = self.x.T @ (self.y - mean - 0.5 * through)
+        shift = a_large[self.large] + a_small[self.small]
+        through = g - weight * shift
+        by_beta = self.x.T @ (score - 0.5 * through)
         traces = np.array([inverse.large.sum(), inverse.small.sum()])
         squares = np.array([found.large @ found.large, found.small @ found.small])
         crossed = np.array([a_large @ found.large, a_small @ found.small])
         by_log_deviation = tau * (squares + traces - crossed) - sizes
         return Evaluation(
             value,
-            np.concatenate([by_beta, by_log_deviation]),
+            np.concatenate([by_beta, self.further(found.eta, leverage, shift), by_log_deviation]),
             sizes - tau * traces,
         )
 
-    def information(self, beta: Floats, deviations: Floats) -> Floats:
-        """The information of β with the standard deviations held fixed."""
-        mean = special.expit(self.modes(beta, deviations).eta)
-        weight = mean * (1.0 - mean)
+    def information(self, parameters: Floats, deviations: Floats) -> Floats:
+        """The information of the parameters with the standard deviations held fixed."""
+        weight = self.slopes(self.modes(parameters, deviations).eta).weight
+        columns = weight[:, None] * self.x
+        return self.with_effects_out(columns, self.x.T @ columns, weight, deviations)
+
+    def with_effects_out(
+        self, columns: Floats, information: Floats, weight: Floats, deviations: Floats
+    ) -> Floats:
+        """The information of some parameters less what the random effects take of it: Z'`columns` is that
+        shared by both."""
         blocks = _Blocks(self, weight, deviations**-2.0)
-        columns = []
-        for column in self.x.T:
-            wx = weight * column
-            u, v = blocks.solve(_add(self.large, wx, self.larges), _add(self.small, wx, self.smalls))
-            columns.append(self.x.T @ (wx - weight * (u[self.large] + v[self.small])))
-        information = np.array(columns)
-        return np.asarray((information + information.T) / 2.0)
+        taken = []
+        for column in columns.T:
+            u, v = blocks.solve(_add(self.large, column, self.larges), _add(self.small, column, self.smalls))
+            taken.append(columns.T @ (u[self.large] + v[self.small]))
+        left = information - np.array(taken).reshape(information.shape)
+        return np.asarray((left + left.T) / 2.0)
 
     def _at(self, fixed: Floats, large: Floats, small: Floats, tau: Floats) -> Modes:
         eta = fixed + large[self.large] + small[self.small]
-        value = float(self.y @ eta - np.logaddexp(0.0, eta).sum())
+        value = self.log_likelihood(eta)
         return Modes(
             large, small, eta, value - 0.5 * float(tau[0] * (large @ large) + tau[1] * (small @ small))
         )

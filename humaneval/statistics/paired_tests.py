@@ -50,6 +50,8 @@ def paired_test(
     workers = int((counts[:, a] + counts[:, b] > 0).sum())
     paired_once = bool((counts[:, a] == counts[:, b]).all() and counts[:, a].max() <= 1)
     found = _flipped(table, table.workers, a, b, alternative, decisive)
+    # Of other outcomes than 0 and 1 the flips of pairs are no McNemar's test, though the same one.
+    paired_once = paired_once and table.binary
     name, deciding = MCNEMAR if paired_once else WITHIN_WORKER, workers
     stories = table.stories.counts
     if max(stories[:, a].max(), stories[:, b].max()) > 1:

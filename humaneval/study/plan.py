@@ -9,18 +9,18 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.design.rows import Cell, make_design
-from humaneval.domain import Role
+from humaneval.domain import SENTENCES, Role
 from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
 from humaneval.store.queries import READ_TOGETHER, rows_in
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import Study
+from humaneval.study.stored import Study, length_of_study
 from humaneval.study.usable_infills import drawn_stories
 
 
-def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
+def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0, sentences: int = SENTENCES) -> Plan:
     """The plan of a study file.
 
     `stories` is the number of stories to draw from; with 0, the file's own number counts. `rows` is the
@@ -29,17 +29,22 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
     design, analysis, hit = settings.design, settings.analysis, settings.hit
     missed = settings.exclusions.missed_control
     systems = [name for name in design.generators if design.role(name) is Role.SYSTEM]
-    with_human = analysis.below_human and design.human in design.generators
+    with_human = analysis.below_human and design.human in design.generators and settings.asked.beside_human
+    conditions, sentences = settings.conditions, _longest(settings, sentences)
+    first = next((name for name in systems), "")
+    controls = sum(one.role is Role.CONTROL for one in conditions)
+    # Of several passages with the Control a short form shows one.
+    gated = min(controls, 1) if settings.row_size < len(conditions) else controls
     return Plan(
         annotators=rows or design.annotators,
         rows_per_annotator=design.rows_per_annotator,
         passages_per_row=settings.row_size,
         responses_per_passage=design.responses_per_passage,
         stories=stories or design.stories,
-        generators=len(settings.conditions),
-        controls=int(missed != "none" and design.control in design.generators),
+        generators=len(conditions) - controls + gated,
+        controls=gated if missed != "none" else 0,
         excluded="row" if missed == "row" else "annotator",
-        always=int(design.control in design.generators),
+        always=gated,
         comparisons=len(settings.pairs),
         below_human=len(systems) if with_human else 0,
         adjust=analysis.adjust,
@@ -56,14 +61,26 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
         masters=settings.participants.masters,
         positions=design.positions,
         seed=design.seed,
+        question=settings.question,
+        scale=settings.asked.scales(settings.answer_settings, sentences)[0],
+        foreseen=settings.asked.foreseen(settings.answer_settings, sentences),
+        conditions_each=max(
+            1, sum(first in one.generators and one.role is not Role.CONTROL for one in conditions)
+        ),
     )
+
+
+def _longest(settings: StudyFile, sentences: int) -> int:
+    """The number of sentences, or more if the file names a position beyond it."""
+    return max(sentences, *settings.design.positions)
 
 
 def plan_of_study(study: Study) -> Plan:
     """The plan of a stored study, with its present rows and the stories that more rows could use."""
     with reading(study.engine) as session:
         stories = max(_stories_left(session, study.settings), _stories_of(session, study))
-        return plan_of(study.settings, stories=stories, rows=rows_in(session, study.id))
+        length = length_of_study(session, study.id)
+        return plan_of(study.settings, stories=stories, rows=rows_in(session, study.id), sentences=length)
 
 
 class Draft(NamedTuple):
@@ -100,8 +117,10 @@ def draft(plan: Plan) -> Draft:
 
 
 def cues_of(study: Study) -> tuple[CueScore, ...]:
-    """What cues alone would score on the passages of the study, without the Control. Word frequencies are
-    counted over all stored stories."""
+    """What cues alone would score on the passages of the study, without the Control; none if the question is
+    not which sentence is the machine's. Word frequencies are counted over all stored stories."""
+    if not study.settings.asked.marks_sentence:
+        return ()
     with reading(study.engine) as session:
         passages = session.scalars(
             select(PassageRow)

@@ -11,8 +11,10 @@ import pandas as pd
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.asked import Asked
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
@@ -21,8 +23,15 @@ from humaneval.store.published import published_columns
 from humaneval.store.queries import TEST_ENDPOINTS, rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
-from humaneval.study.stored import Study, put_up_command
+from humaneval.study.stored import Study, length_of_study, put_up_command
 from humaneval.text import command
+
+
+class Gates(NamedTuple):
+    """Names of generators; None leaves it to the table."""
+
+    control: str | None = None
+    human: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,23 @@ class Collected:
     frame: pd.DataFrame
     settings: StudyFile
     tests: bool = False
+    sentences: int = SENTENCES
+    """Of each passage."""
+
+    @property
+    def told(self) -> Asked:
+        """What was asked."""
+        return Asked(self.settings.asked, self.settings.answer_settings, self.sentences)
+
+    @property
+    def gates(self) -> Gates:
+        """Who is the Control and who Human where passages have two generators: their roles are not those of
+        one of them."""
+        design = self.settings.design
+        if "other" not in self.frame.columns:
+            return Gates()
+        there = set(self.frame["generator"]) | set(self.frame["other"].dropna())
+        return Gates(*(name if name in there else None for name in (design.control, design.human)))
 
     @property
     def rule(self) -> Rule:
@@ -49,6 +75,8 @@ class Collected:
         analysis = self.settings.analysis
         # While a study runs, some generators may not have been judged yet.
         judged = set(self.frame["generator"])
+        if "other" in self.frame.columns:
+            judged |= set(self.frame["other"].dropna())
         pairs = tuple(pair for pair in analysis.comparisons if judged.issuperset(pair))
         return Declared(
             pairs if analysis.comparisons else None,
@@ -60,7 +88,12 @@ class Collected:
     def table(self, level: float | None = None) -> ScoreTable:
         """The scores; raises the errors of `humaneval.scoring.scores.score`."""
         return score(
-            self.frame, self.rule, level=level or self.settings.analysis.level, declared=self.declared
+            self.frame,
+            self.rule,
+            **self.gates._asdict(),
+            level=level or self.settings.analysis.level,
+            declared=self.declared,
+            told=self.told,
         )
 
     def analysis(self, level: float | None = None) -> Analysis:
@@ -70,6 +103,8 @@ class Collected:
             self.rule,
             also=self.also,
             declared=self.declared,
+            **self.gates._asdict(),
+            told=self.told,
             level=level or self.settings.analysis.level,
             seed=self.settings.design.seed,
         )
@@ -82,7 +117,8 @@ def collected(study: Study, *, tests: bool = False, everything: bool = False) ->
         columns = published_columns(session, row, everything=everything)
         if not columns["worker"]:
             raise no_responses(session, row)
-    return Collected(pd.DataFrame(columns), study.settings, tests)
+        sentences = length_of_study(session, study.id)
+    return Collected(pd.DataFrame(columns), study.settings, tests, sentences)
 
 
 @contextmanager

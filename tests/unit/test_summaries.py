@@ -10,10 +10,13 @@ import pytest
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign import Sheet
 from humaneval.foreign.differences import differences
-from humaneval.foreign.judged import ITEM, WORKER, correct, where
+from humaneval.foreign.judged import ITEM, WORKER, where
 from humaneval.foreign.judged import judged as judgments
+from humaneval.foreign.preferences import preference
 from humaneval.foreign.reliability import reliability
-from humaneval.foreign.summaries import agreement, counts, majority, means, preference, workload
+from humaneval.foreign.right_answers import correct
+from humaneval.foreign.summaries import agreement, counts, majority, means, workload
+from humaneval.statistics.intervals import wilson
 
 ROWS = [
     ("ann", "i1", "A", "x", "y", "1"),
@@ -39,16 +42,20 @@ def sheet() -> Sheet:
 
 def test_means_by_group(sheet: Sheet) -> None:
     table = means(judged(sheet, ["n"], by=["item"]), ["item"])
-    assert table.columns == ("item", "n", "mean", "sd", "median", "min", "max")
+    assert table.columns == ("item", "n", "mean", "sd", "median", "min", "max", "se", "low", "high")
+    # t(2) = 4.302653: each row counts as another person.
+    error = (7 / 3) ** 0.5
+    ends = [pytest.approx(3 + sign * 4.302653 * error, abs=1e-5) for sign in (-1, 1)]
     assert table.rows == (
-        ("i1", 3, 3.0, pytest.approx(7**0.5), 2.0, 1.0, 6.0),
-        ("i2", 3, 4.0, 0.0, 4.0, 4.0, 4.0),
+        ("i1", 3, 3.0, pytest.approx(7**0.5), 2.0, 1.0, 6.0, pytest.approx(error), *ends),
+        ("i2", 3, 4.0, 0.0, 4.0, 4.0, 4.0, 0.0, None, None),
     )
+    assert "as if answers were unrelated" in table.notes[0]
 
 
 def test_one_value_has_no_standard_deviation(sheet: Sheet) -> None:
     assert means(judged(where(sheet, {"item": "i1", "who": "ann"}), ["n"]), []).rows == (
-        (1, 1.0, None, 1.0, 1.0, 1.0),
+        (1, 1.0, None, 1.0, 1.0, 1.0, None, *wilson(1, 1)),
     )
 
 
@@ -58,12 +65,14 @@ def test_words_have_no_mean(sheet: Sheet) -> None:
 
 
 def test_counts_and_spellings(sheet: Sheet) -> None:
-    assert counts(judged(sheet, ["pick"]), []).rows == (
+    table = counts(judged(sheet, ["pick"]), [])
+    assert [row[:3] for row in table.rows] == [
         ("A", 3, 0.5),
         ("?", 1, 1 / 6),
         ("B", 1, 1 / 6),
         ("b", 1, 1 / 6),
-    )
+    ]
+    assert table.rows[0][4:] == wilson(3, 6)
     folded = judged(sheet, ["pick"], ignore_case=True)
     assert [row[:2] for row in counts(folded, []).rows] == [("A", 3), ("B", 2), ("?", 1)]
 
@@ -209,8 +218,10 @@ def test_X07_groups_may_be_named_in_any_case_and_twice_or_as_a_column_of_ours(sh
     assert [row[0] for row in means(made.frame, made.by).rows] == ["i1", "i2"]
     again = judgments(sheet, ["item"], by=["n"])
     table = counts(again.frame, again.by)
-    assert table.columns == ("n (group)", "value", "n", "share")
-    assert table.to_json()[0] == {"n (group)": "1", "value": "i1", "n": 1, "share": 1.0}
+    assert table.columns == ("n (group)", "value", "n", "share", "se", "low", "high")
+    assert table.to_json()[0] == dict(
+        zip(table.columns, ("1", "i1", 1, 1.0, None, *wilson(1, 1)), strict=True)
+    )
 
 
 def test_X07_answers_that_options_name_are_found_in_any_case(sheet: Sheet) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +14,8 @@ from humaneval.csv_text import csv_text, guarded, unguarded
 from humaneval.report.numbers_csv import r_files
 from humaneval.scoring.analysis.analyse import analyse
 from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
-from tests.conftest import ROOT, lacking
+from tests.conftest import ROOT
+from tests.in_r import in_r
 
 IDS = [
     "007",
@@ -36,21 +35,6 @@ IDS = [
 ]
 ANNOTATORS = 12
 """Annotators, each of whom judges the control and three systems."""
-
-
-def rscript() -> str:
-    return shutil.which("Rscript") or lacking("R", "install r-base-core and r-cran-lme4")
-
-
-def in_r(folder: Path, script: str) -> list[str]:
-    """What an R script prints in `folder`, by line."""
-    program = rscript()
-    (folder / "test.R").write_text(script, encoding="utf-8")
-    done = subprocess.run(
-        [program, "test.R"], cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
 
 
 def numeric_generators() -> pd.DataFrame:

@@ -125,11 +125,12 @@ def file_options(function: F) -> F:
     return with_file
 
 
-def pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
-    """NAME=TEXT, several times. Raises UsageError for one without =, or a name given twice."""
+def pairs(given: tuple[str, ...], flag: str, *, last: bool = False) -> dict[str, str]:
+    """NAME=TEXT, several times; with `last` NAME may have a = itself. Raises UsageError for one without =, or
+    a name given twice."""
     found: dict[str, str] = {}
     for one in given:
-        name, equals, text = one.partition("=")
+        name, equals, text = one.rpartition("=") if last else one.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"{flag} {one!r} has to be NAME=TEXT")
         if name.strip() in found:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 from rich.table import Table
 
-from humaneval.cli.responses.file_options import FILE, Source, account, file_options, pairs
+from humaneval.cli.responses.file_options import Source, account, file_options
+from humaneval.cli.responses.summary_options import Asked, summary_options
 from humaneval.cli.run import console, emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.foreign import (
@@ -23,128 +24,38 @@ from humaneval.foreign import (
     read_sheet,
     summaries,
 )
+from humaneval.foreign.answers import as_numbers, mapped, without_no_answers
+from humaneval.foreign.comparisons import comparisons
 from humaneval.foreign.differences import differences
 from humaneval.foreign.header import column
-from humaneval.foreign.judged import ITEM, WORKER, Judged, cell_text, correct, judged, where
-from humaneval.foreign.mapping import PLACE, likely
+from humaneval.foreign.judged import COLUMN, ITEM, NUMBER, WORKER, Judged, cell_text, judged, where
+from humaneval.foreign.mapping import PLACE, likely, numbered
+from humaneval.foreign.ordinal_scales import ordinal
+from humaneval.foreign.preferences import preference, ranking, sign_tests
 from humaneval.foreign.reliability import reliability
+from humaneval.foreign.right_answers import correct, correct_by_row
+from humaneval.foreign.splitting import people_in
 from humaneval.foreign.summaries import Summary
+from humaneval.foreign.unfold import with_json
 
 
 @click.command()
 @file_options
-@click.option(
-    "--value",
-    "values",
-    multiple=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column with the judgments; {} in its name stands for a number. Repeatable; columns are pooled.",
-)
-@click.option(
-    "--show",
-    type=click.Choice(
-        ["means", "counts", "majority", "agreement", "preference", "workload", "workers", "differences"]
-    ),
-    help="Kind of summary. [default: means if all values are numbers, else counts]",
-)
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="COLUMN",
-    help=(
-        "Column to group by: one line for each of its values. {} stands for the number of --value."
-        " Repeatable."
-    ),
-)
-@click.option(
-    "--where",
-    "conditions",
-    multiple=True,
-    metavar="COLUMN=TEXT",
-    help="Text that a row must have in this column. Repeatable.",
-)
-@click.option("--numbers", metavar="A-B", help="Numbers to read of columns with {}. [default: all]")
-@click.option(
-    "--gold",
-    type=FILE,
-    help="Table with the right answers, in the order of the HITs and their passages: values become 1 or 0.",
-)
-@click.option("--gold-column", help="Column of --gold with the right answer.")
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="ANSWER=COLUMN",
-    help="Column that names the system of an answer, for --show preference. Repeatable.",
-)
-@click.option(
-    "--valid",
-    multiple=True,
-    metavar="ANSWER",
-    help="Answer that can agree with the majority, for --show agreement. Repeatable. [default: all]",
-)
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    type=click.Choice(["naive", "workers", "cr2", "two-way", "gee", "mixed", "bootstrap"]),
-    help="Method to use, for --show differences. Repeatable. [default: all]",
-)
-@click.option("--ignore-case", is_flag=True, help="Treat answers that differ only in case as the same.")
-@click.option("--worker", help="Column that says who answered, if it is not recognised.")
+@summary_options
 @click.option(
     "--reveal",
     is_flag=True,
     help="Show worker ids as they are in the file, for your own eyes. [default: pseudonyms]",
 )
 @json_option
-def summarise(
-    source: Source,
-    values: tuple[str, ...],
-    show: str | None,
-    by: tuple[str, ...],
-    conditions: tuple[str, ...],
-    numbers: str | None,
-    gold: Path | None,
-    gold_column: str | None,
-    options: tuple[str, ...],
-    valid: tuple[str, ...],
-    methods: tuple[str, ...],
-    ignore_case: bool,
-    worker: str | None,
-    reveal: bool,
-    as_json: bool,
-) -> None:
-    """Summarise the judgments in FILE: means, counts, majorities, agreement, workload.
+def summarise(source: Source, asked: Asked, reveal: bool, as_json: bool) -> None:
+    """Summarise the judgments in FILE: means, counts, majorities, agreement, preferences, models.
 
     Reads the same formats as `responses import`, and changes nothing. Rejected and unfinished work is left
     out; what was left out is said on stderr.
     """
-    sheet, known, told = _workers(source, worker, reveal, pairs(conditions, "--where"))
-    sheet = where(sheet, told)
-    made = judged(
-        sheet,
-        values,
-        items=source.items,
-        by=by,
-        worker=known,
-        numbers=_number_range(numbers),
-        ignore_case=ignore_case,
-    )
-    if (gold is None) != (gold_column is None):
-        raise UsageError("--gold and --gold-column go together")
-    if gold is not None and gold_column is not None:
-        frame = correct(made.frame, sheet, _gold(gold, gold_column, source))
-        made = replace(made, frame=frame)
-    kind = show or ("means" if summaries.all_numbers(made.frame) else "counts")
-    chosen = pairs(options, "--option")
-    if ignore_case:
-        chosen = dict(zip(made.spelt(list(chosen)), chosen.values(), strict=True))
-        valid = tuple(made.spelt(valid))
-    _check(kind, by, chosen, methods)
-    made = made.complete(*_needed(kind, made.by))
-    summary = _summary(kind, made, chosen, valid, methods)
+    kind, made = _judged(source, asked, reveal)
+    summary = _summary(kind, made, asked)
     if reveal:
         say("Worker ids are shown as they are in the file: do not publish this.", err=True)
     if as_json:
@@ -152,26 +63,49 @@ def summarise(
         return
     account(made.sheet)
     say(
-        f"{source.file.name} ({sheet.format}): {sheet.rows_read} rows, {len(sheet.frame.columns)} columns;"
-        f" {kind}"
+        f"{source.file.name} ({made.sheet.format}): {made.sheet.rows_read} rows,"
+        f" {len(made.sheet.frame.columns)} columns; {kind}"
     )
     _print(summary)
     for note in summary.notes:
         say(note)
 
 
-def _check(kind: str, by: Sequence[str], options: dict[str, str], methods: Sequence[str]) -> None:
-    if (kind == "preference") != bool(options):
-        raise UsageError(
-            "--show preference and --option go together",
-            "For example --option A=Input.system1 --option B=Input.system2.",
+class _Made(NamedTuple):
+    """The kind of summary, and the judgments that it needs."""
+
+    kind: str
+    judged: Judged
+
+
+def _judged(source: Source, asked: Asked, reveal: bool) -> _Made:
+    sheet, known, told = _workers(source, asked, reveal)
+    sheet = where(sheet, told)
+    made = judged(
+        sheet,
+        asked.values,
+        items=source.items,
+        by=asked.by,
+        worker=known,
+        numbers=asked.numbers,
+        ignore_case=asked.ignore_case,
+        split=asked.split,
+    )
+    made = mapped(made, asked.words, ignore_case=asked.ignore_case)
+    if asked.gold is not None and asked.gold_column is None:
+        raise UsageError("--gold and --gold-column go together")
+    if asked.gold_column is not None:
+        frame = (
+            correct_by_row(made.frame, sheet, asked.gold_column)
+            if asked.gold is None
+            else correct(made.frame, sheet, _gold(asked.gold, asked.gold_column, source))
         )
-    if methods and kind != "differences":
-        raise UsageError("--method goes with --show differences")
-    if by and kind in ("agreement", "preference", "workload", "workers"):
-        raise UsageError(
-            f"--by does not go with --show {kind}", "Look at one group at a time: --where COLUMN=TEXT."
-        )
+        made = replace(made, frame=frame)
+    if asked.show in (None, "means", "ordinal"):
+        made = as_numbers(made) if asked.show else without_no_answers(made)
+    kind = asked.show or ("means" if summaries.all_numbers(made.frame) else "counts")
+    asked.check(kind)
+    return _Made(kind, made.complete(*_needed(kind, made.by)))
 
 
 def _document(source: Source, sheet: Sheet, kind: str, made: Summary) -> dict[str, object]:
@@ -202,21 +136,26 @@ def _needed(kind: str, by: Sequence[str]) -> tuple[str, ...]:
     }.get(kind, ())
 
 
-def _summary(
-    kind: str, judged: Judged, options: dict[str, str], valid: Sequence[str], methods: Sequence[str]
-) -> Summary:
-    frame, by = judged.frame, judged.by
-    made: dict[str, Callable[[], Summary]] = {
+def _summary(kind: str, made: Judged, asked: Asked) -> Summary:
+    frame, by, options, valid = made.frame, made.by, asked.options, list(asked.valid)
+    if asked.ignore_case:
+        options = dict(zip(made.spelt(list(options)), options.values(), strict=True))
+        valid = made.spelt(valid)
+    compared = partial(comparisons, made.sheet, frame, options, asked.tie_answers)
+    kinds: dict[str, Callable[[], Summary]] = {
         "means": lambda: summaries.means(frame, by),
         "counts": lambda: summaries.counts(frame, by),
         "majority": lambda: summaries.majority(frame, by),
         "agreement": lambda: summaries.agreement(frame, valid),
-        "preference": lambda: summaries.preference(judged.sheet, frame, options),
+        "preference": lambda: preference(made.sheet, frame, options),
+        "sign-test": lambda: sign_tests(compared(), by, asked.ties or "left-out", asked.reference),
+        "bradley-terry": lambda: ranking(compared(), asked.ties or "davidson", asked.reference),
+        "ordinal": lambda: ordinal(frame, by, asked.reference),
         "workload": lambda: summaries.workload(frame),
         "workers": lambda: reliability(frame),
-        "differences": lambda: differences(frame, by, methods),
+        "differences": lambda: differences(frame, by, asked.methods),
     }
-    return made[kind]()
+    return kinds[kind]()
 
 
 class _Read(NamedTuple):
@@ -227,26 +166,37 @@ class _Read(NamedTuple):
     conditions: dict[str, str]
 
 
-def _workers(source: Source, told: str | None, reveal: bool, conditions: dict[str, str]) -> _Read:
+def _workers(source: Source, asked: Asked, reveal: bool) -> _Read:
     """Every column that could hold workers' ids is hashed, unless `reveal`, or unless its ids are pseudonyms
     of ours already. A condition may name a worker by the id of the file or by its pseudonym."""
-    sheet = source.sheet()
-    known = column(sheet.frame, told, "--worker") if told else sheet.roles.get("worker")
+    sheet, conditions = source.sheet(), asked.conditions
+    sheet = with_json(sheet, (*asked.values, *asked.by, *asked.options.values(), *source.items))
+    known = _worker_column(sheet, asked.worker)
     possible = [name for name in likely(sheet.frame, "worker") if PLACE not in name]
     known = known or (possible[0] if len(possible) == 1 else None)
-    sheet = source.counted(sheet, known)
+    own: list[str] = []
+    if known is not None and known not in (COLUMN, NUMBER):
+        own = list(numbered(sheet.frame, known).values()) if PLACE in known else [known]
+    sheet = source.counted(sheet, own[0] if len(own) == 1 else None)
     rename = file_pseudonyms(sheet)
-    hashed = [
-        name for name in dict.fromkeys([*([known] if known else []), *possible]) if not are_ours(sheet, name)
-    ]
+    hashed = [name for name in dict.fromkeys([*own, *possible]) if not are_ours(sheet, name)]
     for given, wanted in conditions.items():
         if (name := column(sheet.frame, given, "--where")) in hashed:
             ids = {one for one in map(cell_text, sheet.frame[name]) if one}
             names = {rename(one): one for one in ids} if reveal else {one: rename(one) for one in ids}
             conditions = {**conditions, given: names.get(wanted, wanted)}
+    ids_in = partial(people_in, how=asked.split) if asked.split else None
     for name in hashed if not reveal else ():
-        sheet = pseudonymised(sheet, name, rename)
+        sheet = pseudonymised(sheet, name, rename, ids_in)
     return _Read(sheet, known, conditions)
+
+
+def _worker_column(sheet: Sheet, told: str | None) -> str | None:
+    if told is None:
+        return sheet.roles.get("worker")
+    if PLACE in told or told.strip() in (COLUMN, NUMBER):
+        return told.strip()
+    return column(sheet.frame, told, "--worker")
 
 
 def _gold(file: Path, name: str, source: Source) -> list[str | None]:
@@ -260,7 +210,7 @@ def _gold(file: Path, name: str, source: Source) -> list[str | None]:
 def _print(summary: Summary) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    words = ("value", "measure", "system", "method", "difference", "scale")
+    words = ("value", "measure", "system", "method", "difference", "scale", "first", "second", "ranks")
     for name in summary.columns:
         table.add_column(
             name,
@@ -269,27 +219,24 @@ def _print(summary: Summary) -> None:
             no_wrap=name in ("difference", "scale"),
         )
     for row in summary.rows:
-        table.add_row(*(_cell(cell, summary.digits) for cell in row))
+        table.add_row(
+            *(
+                _cell(cell, summary.digits, tiny=name in ("p", "Holm"))
+                for name, cell in zip(summary.columns, row, strict=True)
+            )
+        )
     console().print(table)
 
 
-def _cell(cell: object, digits: int | None) -> str:
+def _cell(cell: object, digits: int | None, *, tiny: bool = False) -> str:
     if cell is None:
         return "—"
     if cell == "":
         return "(blank)"
+    if tiny and isinstance(cell, float) and 0.0 < cell < 0.00005:
+        return f"{cell:.0e}"
     if isinstance(cell, float) and digits is not None:
         return f"{cell:.{digits}f}"
     if isinstance(cell, float):
         return f"{cell:.0f}" if cell.is_integer() else f"{cell:.4f}" if abs(cell) < 1 else f"{cell:.2f}"
     return str(cell)
-
-
-def _number_range(text: str | None) -> range | None:
-    """The numbers of `--numbers 1-5`."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
-    if not found or int(found[2] or found[1]) < int(found[1]):
-        raise UsageError(f"{text!r} is not a range of numbers", "Say for example --numbers 1-5.")
-    return range(int(found[1]), int(found[2] or found[1]) + 1)

@@ -18,8 +18,11 @@ from humaneval.study.file import AnalysisSection
 from humaneval.text import counted
 
 
-def points(share: float) -> str:
-    """A difference of shares as percentage points. A difference above 0 is never shown as 0."""
+def points(share: float, planned: Plan | None = None) -> str:
+    """A difference of shares as percentage points, or in the points of the plan's scale. A difference above 0
+    is never shown as 0."""
+    if planned is not None and planned.scale is not None and not planned.scale.share:
+        return f"{share * planned.scale.width:.2f} points"
     digits = next((digits for digits in range(1, 7) if round(100 * share, digits)), 1)
     return f"{100 * share:.{digits}f} points"
 
@@ -31,6 +34,14 @@ def percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return ">99.9%"
     return f"{share:.1%}" if (share < 0.005 and share) or 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _scores(planned: Plan, low: float, high: float) -> tuple[str, str]:
+    """Two scores on the plan's scale."""
+    scale = planned.scale
+    if scale is None or scale.share:
+        return _apart(low, high)
+    return f"{scale.low + low * scale.width:.2f}", f"{scale.low + high * scale.width:.2f}"
 
 
 def _apart(low: float, high: float) -> tuple[str, str]:
@@ -63,8 +74,8 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     enough = "" if needed is None else f" {crowd(_with(planned, needed))} would give {wanted}."
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     return (
-        f"Too small for a difference of {points(planned.smallest_effect)}: it would be found{as_one} in"
-        f" {found} of such studies.{enough}{_effect(planned)}"
+        f"Too small for a difference of {points(planned.smallest_effect, planned)}: it would be found{as_one}"
+        f" in {found} of such studies.{enough}{_effect(planned)}"
     )
 
 
@@ -78,7 +89,7 @@ def _effect(planned: Plan) -> str:
 def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None:
     """Print what matters of a plan to a person who has just made a study; `study plan` says the rest."""
     _tell_size(planned, seen)
-    say(f"A score's interval will be about ± {points(seen.half_width)}.")
+    say(f"A score's interval will be about ± {points(seen.half_width, planned)}.")
     family = seen.decisive
     if family is None:
         say("There is nothing to compare: no two systems, and no system with Human.")
@@ -86,7 +97,7 @@ def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None
         say(warning)
     else:
         say(
-            f"A difference of {points(planned.smallest_effect)} would be found in"
+            f"A difference of {points(planned.smallest_effect, planned)} would be found in"
             f" {percent(family.power_in_family)} of such studies.{_effect(planned)}"
         )
     _tell_telling(cues)
@@ -141,18 +152,20 @@ def _tell_size(planned: Plan, seen: Outlook) -> None:
     if planned.spammers and not planned.controls:
         say(
             f"Nobody is left out for a missed Control passage. If {percent(planned.spammers)} only click,"
-            " their answers draw every score to 80%, and differences are smaller by"
+            f" their answers draw every score to {_chance(planned)}, and differences are smaller by"
             f" {percent(planned.spammers)}."
         )
 
 
 def _tell_power(planned: Plan, seen: Outlook, drawn: Power | None) -> None:
     if seen.systems:
-        low, high = _apart(seen.systems.low, seen.systems.high)
-        _tell_family(planned, seen.systems, f"A score of {low} against one of {high}")
+        low, high = _scores(planned, seen.systems.low, seen.systems.high)
+        title = f"A score of {low} against one of {high}"
+        _tell_family(planned, seen.systems, _preferred(planned) or title)
     if seen.below_human:
-        low, high = _apart(seen.below_human.low, seen.below_human.high)
-        _tell_family(planned, seen.below_human, f"A score of {low}, below Human's {high}")
+        low, high = _scores(planned, seen.below_human.low, seen.below_human.high)
+        title = f"A score of {low}, below Human's {high}"
+        _tell_family(planned, seen.below_human, _preferred(planned, ", Human the other") or title)
     if seen.decisive is None:
         say("There is nothing to compare: no two systems, and no system with Human.")
         return
@@ -170,13 +183,26 @@ def _tell_power(planned: Plan, seen: Outlook, drawn: Power | None) -> None:
         )
 
 
+def _preferred(planned: Plan, more: str = "") -> str:
+    """What is compared if pairs are compared by their own answers; empty if they are not."""
+    if not planned.foreseen.pairwise:
+        return ""
+    ahead = (1 + planned.smallest_effect) / 2
+    return f"One preferred in {percent(1 - ahead)} of comparisons, the other in {percent(ahead)}{more}"
+
+
+def _chance(planned: Plan) -> str:
+    chance = planned.foreseen.chance
+    return _scores(planned, chance, chance)[0] if planned.scale else percent(chance)
+
+
 def _tell_intervals(planned: Plan, seen: Outlook) -> None:
     wanted = (
-        f"± {points(planned.width)} take {crowd(_with(planned, seen.annotators_for_width))}"
+        f"± {points(planned.width, planned)} take {crowd(_with(planned, seen.annotators_for_width))}"
         if seen.annotators_for_width
-        else f"± {points(planned.width)} cannot be reached with {planned.stories} stories"
+        else f"± {points(planned.width, planned)} cannot be reached with {planned.stories} stories"
     )
-    say(f"A score's interval: about ± {points(seen.half_width)}; {wanted}.")
+    say(f"A score's interval: about ± {points(seen.half_width, planned)}; {wanted}.")
     say(
         f"Assumed: answers of one annotator are correlated by {seen.worker_icc:.3f} (worker_sd"
         f" {planned.worker_sd:.2g}), to one story by {seen.story_icc:.3f} (story_sd {planned.story_sd:.2g})."
@@ -213,22 +239,30 @@ def _tell_family(planned: Plan, family: Chances, title: str) -> None:
     )
     line(
         f"smallest difference found in {wanted}",
-        *(_smallest(each) for each in (family.detectable, family.detectable_in_family)),
+        *(_smallest(each, planned) for each in (family.detectable, family.detectable_in_family)),
     )
-    line("if different people judged the two: share", percent(family.power_unpaired), "")
-    line("  smallest difference", _smallest(family.detectable_unpaired), "")
+    if not planned.foreseen.pairwise:
+        line("if different people judged the two: share", percent(family.power_unpaired), "")
+        line("  smallest difference", _smallest(family.detectable_unpaired, planned), "")
     console().print(table)
     say()
 
 
-def _smallest(difference: float | None) -> str:
+def _smallest(difference: float | None, planned: Plan) -> str:
     if difference is None:
         return "none"
-    return points(difference) if difference else "any"
+    return points(difference, planned) if difference else "any"
 
 
 def _tell_method(planned: Plan) -> None:
-    if planned.together == 1:
+    if planned.foreseen.pairwise:
+        say("Two are compared by the passages that show both, with a sign test.")
+    elif not planned.plain:
+        say(
+            "Compared within annotators, by the normal approximation to the permutation test. Answers are"
+            f" taken to vary {percent(planned.foreseen.dispersion)} as much as the scale lets them."
+        )
+    elif planned.together == 1:
         say("Every form shows all generators. They are compared within annotators, by McNemar's mid-p test.")
     else:
         say(
@@ -239,7 +273,7 @@ def _tell_method(planned: Plan) -> None:
 
 
 def _tell_spammers(planned: Plan, seen: Outlook) -> None:
-    say(describe(seen.gate, SPAMMERS_BORNE))
+    say(describe(seen.gate, SPAMMERS_BORNE, max(planned.controls, 1)))
     needed = seen.controls_needed
     if needed is None or needed <= seen.gate.controls:
         return

@@ -41,7 +41,7 @@ def worker_figure(analysis: Analysis) -> Figure | None:
     if len(known) < 2:
         return None
     usual = Counter(one.systems for one in known).most_common(1)[0][0]
-    luck = 1 - analysis.table.chance.ceiling
+    luck = 1 - analysis.table.ceiling
     band = Interval(*(float(binom.ppf(at, usual, luck)) / usual for at in (0.025, 0.975)))
     drawing = Drawing(
         "workers",

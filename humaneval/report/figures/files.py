@@ -16,7 +16,7 @@ from humaneval.report.sections import Figure
 def drawings(data: ReportData) -> dict[str, tuple[Drawing, ...]]:
     """All plots by the key of their figure, in the order of the report; without an analysis the scores
     alone."""
-    found: dict[str, tuple[Drawing, ...]] = {"scores": (score_plot(data.table),)}
+    found: dict[str, tuple[Drawing, ...]] = {"scores": tuple(map(score_plot, data.table.all_scales))}
     for section in chapters(data).values():
         found |= {block.key: block.drawings for block in section.blocks if isinstance(block, Figure)}
     return {key: tuple(replace(one, mark=data.mark) for one in plots) for key, plots in found.items()}

@@ -28,7 +28,7 @@ def order_figure(analysis: Analysis) -> Figure | None:
         f"Place {one.place}: {percent(one.detected / one.responses)}{NBSP}%, interval {between(interval)}."
         for one, interval in zip(found, intervals, strict=True)
     )
-    draw = partial(_draw, found=found, intervals=intervals, luck=1 - analysis.table.chance.ceiling)
+    draw = partial(_draw, found=found, intervals=intervals, luck=1 - analysis.table.ceiling)
     return Figure(
         "order",
         "Detection by place in the form",

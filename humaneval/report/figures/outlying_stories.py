@@ -12,8 +12,9 @@ from humaneval.report.phrases import confidence
 from humaneval.report.score_tables import NBSP, interval_head, provenance
 from humaneval.report.sections import Column, Figure, ReportTable, number, number_span, text
 from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.statistics.crossed_fit import BOUNDARY
 from humaneval.statistics.intervals import Interval
-from humaneval.statistics.mixed_model import BOUNDARY, MixedModel
+from humaneval.statistics.mixed_model import MixedModel
 
 MOST = 40
 """How many stories are drawn at most."""

@@ -12,6 +12,7 @@ from rich.text import Text
 from humaneval.domain import Role
 from humaneval.report import verdicts
 from humaneval.report.phrases import (
+    amount,
     between,
     chance,
     confidence,
@@ -24,6 +25,7 @@ from humaneval.report.phrases import (
     step_name,
 )
 from humaneval.scoring.comparisons import Comparison
+from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import GeneratorScore, ScoreTable
 
 STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
@@ -43,19 +45,26 @@ def render_table(table: ScoreTable, console: Console) -> None:
     """
     ascii_only = console.options.ascii_only
     tight = console.width < TIGHT
-    render_scores(table, console)
-    console.print()
-    for family in ("systems", "below human"):
-        chosen = [one for one in table.comparisons if one.family == family]
-        if chosen:
-            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
-            console.print()
+    for one in table.all_scales:
+        render_scores(one, console)
+        console.print()
+    for one in table.all_scales:
+        _render_differences(one, console, ascii_only=ascii_only, tight=tight)
     if warning := few(table):
         console.print(Text(_plain(warning, ascii_only), "bold yellow"))
     console.print(_flow(table, ascii_only=ascii_only, tight=tight))
     console.print()
     for sentence in _below(table):
         console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
+
+
+def _render_differences(table: ScoreTable, console: Console, *, ascii_only: bool, tight: bool) -> None:
+    on = f" on {table.scale.name.replace('_', ' ')}" if table.scale.name else ""
+    for family in ("systems", "below human"):
+        chosen = [one for one in table.comparisons if one.family == family]
+        if chosen:
+            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight, on=on))
+            console.print()
 
 
 def render_scores(table: ScoreTable, console: Console) -> None:
@@ -73,14 +82,16 @@ def render_scores(table: ScoreTable, console: Console) -> None:
         title_style="bold",
     )
     lines.add_column("Generator", overflow="fold", min_width=9)
-    lines.add_column("Score" if tight else "Score %", justify="right", no_wrap=True)
+    scale, nominal = table.scale, table.chance.nominal if table.chance else None
+    head = "Score %" if scale.share else "Mean"
+    lines.add_column("Score" if tight else head, justify="right", no_wrap=True)
     lines.add_column(
         f"{confidence(table.level)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
     )
     slash = "/" if tight else " / "
-    lines.add_column(f"x{slash}n", justify="right", no_wrap=True)
+    lines.add_column(f"x{slash}n" if scale.binary else "n", justify="right", no_wrap=True)
     if width:
-        lines.add_column(_scale(width, table.chance.nominal), no_wrap=True, min_width=width)
+        lines.add_column(_scale(width, nominal, scale), no_wrap=True, min_width=width)
     previous = table.scores[0].role
     for row in table.scores:
         if row.role is not previous:
@@ -88,14 +99,18 @@ def render_scores(table: ScoreTable, console: Console) -> None:
             previous = row.role
         cells = [
             Text(_plain(row.generator, ascii_only), STYLES[row.role]),
-            Text(percent(row.score), f"bold {STYLES[row.role]}".strip()),
-            Text(_plain(between(row.interval), ascii_only), STYLES[row.role]),
-            Text(f"{row.not_identified:,}{slash}{row.n:,}", STYLES[row.role]),
+            Text(amount(row.score, scale), f"bold {STYLES[row.role]}".strip()),
+            Text(_plain(between(row.interval, scale), ascii_only), STYLES[row.role]),
+            Text(_counts(row, scale, slash), STYLES[row.role]),
         ]
         if width:
-            cells.append(_drawing(row, width, table.chance.nominal, ascii_only))
+            cells.append(_drawing(row, width, nominal, scale, ascii_only))
         lines.add_row(*cells)
     console.print(lines)
+
+
+def _counts(row: GeneratorScore, scale: Scale, slash: str) -> str:
+    return f"{row.not_identified:,}{slash}{row.n:,}" if scale.binary else f"{row.n:,}"
 
 
 def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
@@ -120,10 +135,12 @@ def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
     return lines
 
 
-def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool, tight: bool) -> Table:
-    """A family of comparisons, largest difference first."""
+def differences(
+    chosen: Sequence[Comparison], level: float, *, ascii_only: bool, tight: bool, on: str = ""
+) -> Table:
+    """A family of comparisons, largest difference first. `on` says on which scale, if there are several."""
     bounded = chosen[0].bound is not None
-    family = f"Below {chosen[0].b}? One-sided" if bounded else "Systems compared"
+    family = f"Below {chosen[0].b}{on}? One-sided" if bounded else f"Systems compared{on}"
     lines = Table(
         box=None,
         padding=(0, 1),
@@ -146,11 +163,11 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
         style = "dim" if one.verdict == "inconclusive" else "bold"
         cells = [
             f"{one.a} – {one.b}",
-            verdicts.signed(one.difference),
+            verdicts.gap(one.difference, one.scale),
             (
-                f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}"
+                f"{verdicts.gap(one.interval.low, one.scale)} to {verdicts.gap(one.interval.high, one.scale)}"
                 if one.bound is None
-                else verdicts.signed(one.bound)
+                else verdicts.gap(one.bound, one.scale)
             ),
             verdicts.p_value(one.p_adjusted),
             verdicts.outcome(one),
@@ -163,13 +180,13 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
 
 def _room(table: ScoreTable, columns: int) -> int:
     names = max(9, *(cell_len(row.generator) for row in table.scores))
-    counts = max(len(f"{row.not_identified:,} / {row.n:,}") for row in table.scores)
+    counts = max(len(_counts(row, table.scale, " / ")) for row in table.scores)
     left = columns - (names + len("Score %") + len("95 % interval") + counts + 4 * 2 + 1)
     return min(left, DRAWING[1]) if left >= DRAWING[0] else 0
 
 
 def _title(table: ScoreTable) -> str:
-    what = "Passages whose annotator did not mark the machine’s sentence"
+    what = table.words.caption
     return f"{table.study}: {what[0].lower()}{what[1:]}" if table.study else what
 
 
@@ -179,46 +196,51 @@ def _below(table: ScoreTable) -> list[str]:
         sentences.append("These are tests or pilots, not results.")
     return [
         *sentences,
-        chance(table.chance),
+        *filter(None, [chance(table)]),
         method(table.scores),
-        *filter(None, [verdicts.method(table.comparisons, table.level)]),
+        *filter(None, [verdicts.method(table.comparisons, table.level, table.words.compared)]),
         *notes((row.generator, row.note) for row in table.scores),
         *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
         f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
     ]
 
 
-def _scale(width: int, nominal: float) -> Text:
-    """The heading of the drawings: 0 and 100 at the ends, chance above its line."""
-    cells = list("0".ljust(width))
-    mark = f"{percent(nominal, 0)}"
-    at = _place(nominal, width)
-    cells[at - len(mark) // 2 : at - len(mark) // 2 + len(mark)] = mark
-    if at - len(mark) // 2 + len(mark) < width - 3:
-        cells[-3:] = "100"
+def _scale(width: int, nominal: float | None, scale: Scale) -> Text:
+    """The heading of the drawings: the scale's ends, and chance above its line."""
+    low, high = ("0", "100") if scale.share else (f"{scale.low:g}", f"{scale.high:g}")
+    cells = list(low.ljust(width))
+    end = 0
+    if nominal is not None:
+        mark = f"{percent(nominal, 0)}" if scale.share else amount(nominal, scale)
+        start = max(_place(nominal, width, scale) - len(mark) // 2, 0)
+        end = start + len(mark)
+        cells[start:end] = mark
+    if end < width - len(high):
+        cells[-len(high) :] = high
     return Text("".join(cells), "bold")
 
 
-def _drawing(row: GeneratorScore, width: int, nominal: float, ascii_only: bool) -> Text:
+def _drawing(row: GeneratorScore, width: int, nominal: float | None, scale: Scale, ascii_only: bool) -> Text:
     line, point, chance_line = ("-", "o", ":") if ascii_only else ("─", "●", "┊")
     cells = [" "] * width
-    cells[_place(nominal, width)] = chance_line
+    at = None if nominal is None else _place(nominal, width, scale)
+    if at is not None:
+        cells[at] = chance_line
     if row.interval:
-        low, high = (_place(end, width) for end in row.interval)
+        low, high = (_place(end, width, scale) for end in row.interval)
         cells[low : high + 1] = line * (high + 1 - low)
         cells[low], cells[high] = ("|", "|") if ascii_only else ("├", "┤")
-        if low <= _place(nominal, width) <= high:
-            cells[_place(nominal, width)] = "+" if ascii_only else "┼"
-    cells[_place(row.score, width)] = point
+        if at is not None and low <= at <= high:
+            cells[at] = "+" if ascii_only else "┼"
+    cells[_place(row.score, width, scale)] = point
     drawing = Text("".join(cells), COLOURS[row.role])
-    at = _place(nominal, width)
-    if cells[at] != point:
+    if at is not None and cells[at] != point:
         drawing.stylize("red", at, at + 1)
     return drawing
 
 
-def _place(share: float, width: int) -> int:
-    return round(share * (width - 1))
+def _place(score: float, width: int, scale: Scale) -> int:
+    return round((score - scale.low) / scale.width * (width - 1))
 
 
 def _plain(text: str, ascii_only: bool) -> str:

@@ -24,15 +24,19 @@ from humaneval.scoring.analysis.models import (
     standings,
     story_deviations,
 )
+from humaneval.scoring.asked import Asked
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule, select
 from humaneval.scoring.judgments import judgments
+from humaneval.scoring.questions.judging import Detail
 from humaneval.scoring.scores import ScoreTable, score_selection
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.mixed_model import MixedModel
 
 OWN = "this study’s rule"
 NOBODY = "nobody excluded"
+ANOTHER = NotEstimable("annotators were not asked which sentence is the machine’s")
+NO_EFFECTS = Effects(ANOTHER, ANOTHER, ANOTHER, (), ANOTHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Analysis:
     seed: int
     story_deviations: tuple[float, ...] = ()
     """Conditional standard deviations of the model's story modes, in their order; empty without a model."""
+    beside: tuple[Detail, ...] = ()
+    """What the question itself computes beside the scores."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `score --json --details`: that of `score --json` with a field `details`. Plain
@@ -80,14 +86,17 @@ class Analysis:
                 "marginals": plain(self.model.marginals(self.table.level)),
                 "contrasts": plain(self.model.contrasts(self.table.level)),
             }
-        details = {
-            "seed": self.seed,
+        marks = {
             "omnibus": plain(self.omnibus),
             "intervals": plain(self.intervals),
             "standings": plain(self.standings),
             "luck_off": plain(self.luck_off),
             "mixed_model": model,
             "effects": plain(self.effects),
+        }
+        details = {
+            "seed": self.seed,
+            **(marks if self.table.detects else {"tables": plain(self.beside)}),
             "workers": plain(self.workers),
             "mean_seconds": plain(dict(self.seconds)),
             "rules": [
@@ -117,6 +126,7 @@ def analyse(
     human: str | None = None,
     level: float = 0.95,
     seed: int = 0,
+    told: Asked | None = None,
 ) -> Analysis:
     """Score the responses in `frame` as `humaneval.scoring.scores.score` does, and compute all else that a
     report shows.
@@ -125,30 +135,32 @@ def analyse(
     same figures. What the data cannot tell is a NotEstimable. Raises the errors of `score`.
     """
     rule = rule or Rule()
-    answers = judgments(frame, control=control, human=human)
+    answers = judgments(frame, control=control, human=human, told=told)
     selection = select(answers, rule, level)
     table = score_selection(selection, level, declared)
     kept = selection.kept
     nobody = Rule(control="none", incomplete=False, duplicates=rule.duplicates, tests=rule.tests)
     others = {NOBODY: nobody, **(also or {})}
-    model = fit(answers, kept)
+    marks = answers.question.marks_sentence
+    model = fit(answers, kept) if marks else ANOTHER
     return Analysis(
         table=table,
         rules=(
             UnderRule(OWN, rule, table),
             *(UnderRule(name, one, _under(answers, one, level)) for name, one in others.items()),
         ),
-        omnibus=omnibus(answers, kept),
-        intervals=other_intervals(answers, kept, table, seed),
-        standings=standings(answers, kept, table, seed),
-        luck_off=luck_off(table),
+        omnibus=omnibus(answers, kept) if marks else ANOTHER,
+        intervals=other_intervals(answers, kept, table, seed) if marks else (),
+        standings=standings(answers, kept, table, seed) if marks else ANOTHER,
+        luck_off=luck_off(table) if marks else (),
         model=model,
-        effects=effects(answers, kept, level, seed),
+        effects=effects(answers, kept, level, seed) if marks else NO_EFFECTS,
         workers=worker_lines(selection),
         seconds=mean_seconds(answers, kept),
         stories=answers.stories,
         seed=seed,
         story_deviations=story_deviations(answers, kept, model) if isinstance(model, MixedModel) else (),
+        beside=answers.question.details(answers, kept, level, seed),
     )
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from humaneval.domain import SENTENCES, Role
-from humaneval.scoring.exclusions import Selection, spam_odds
+from humaneval.domain import Role
+from humaneval.scoring.exclusions import Selection, spam_odds, straight_lines
 from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.arrays import Flags, NotEstimable
-from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
+from humaneval.statistics.quality import READING_SPEED, speed
 
 ODD = 0.001
 """The flag for one position: chance marks it as often with a probability below this."""
@@ -30,7 +30,7 @@ class WorkerLine:
     noticed: int
     """Control passages seen, and those noticed."""
     detected: int
-    """Systems' sentences noticed, of `systems`."""
+    """Systems' sentences noticed, of `systems`; says nothing if the question is another."""
     systems: int
     spam: float | None
     """The probability of answering without reading, given the Control passages; None if not estimable."""
@@ -52,6 +52,7 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
             "control": answers.is_role(Role.CONTROL),
             "system": answers.is_role(Role.SYSTEM),
             "found": ~answers.missed,
+            "passed": ~answers.failed,
             "seconds": answers.seconds if answers.seconds is not None else np.nan,
             "words": answers.words if answers.words is not None else np.nan,
         }
@@ -62,22 +63,24 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
             "counted": by["counted"].any(),
             "responses": by.size(),
             "controls": by["control"].sum(),
-            "noticed": (frame["control"] & frame["found"]).groupby(frame["worker"]).sum(),
+            "noticed": (frame["control"] & frame["passed"]).groupby(frame["worker"]).sum(),
             "systems": by["system"].sum(),
             "detected": (frame["system"] & frame["found"]).groupby(frame["worker"]).sum(),
             "seconds": by["seconds"].median(),
         }
     )
     found["straight"] = pd.Series(dict(_straight(selection)), dtype=np.float64)
-    spam = spam_odds(found["noticed"].to_numpy(), found["controls"].to_numpy())
+    spam = spam_odds(found["noticed"].to_numpy(), found["controls"].to_numpy(), answers.guess)
     found["spam"] = np.nan if isinstance(spam, NotEstimable) else spam.probability
     if answers.seconds is not None and answers.words is not None:
         rates = speed(frame["words"], frame["seconds"]).words_per_second
         found["rate"] = pd.Series(rates, index=frame.index).groupby(frame["worker"]).median()
     else:
         found["rate"] = np.nan
+    one = "position" if answers.question.marks_sentence else "answer"
+    straight = f"marked one {one} very often"
     return tuple(
-        _line(answers.people[int(code)], row)
+        _line(answers.people[int(code)], row, straight)
         for code, (_, row) in zip(found.index.to_numpy(dtype=np.int64), found.iterrows(), strict=True)
     )
 
@@ -93,11 +96,11 @@ def mean_seconds(answers: Judgments, kept: Flags) -> dict[str, float]:
 
 def _straight(selection: Selection) -> zip[tuple[int, float]]:
     answers, before = selection.answers, selection.before
-    odd = straight_lining(answers.worker[before], answers.choice[before], SENTENCES)
+    odd = straight_lines(answers, before)
     return zip(odd.workers, odd.p, strict=True)
 
 
-def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
+def _line(worker: str, row: pd.Series[Any], straight: str) -> WorkerLine:
     def known(name: str) -> float | None:
         return None if pd.isna(row[name]) else float(row[name])
 
@@ -106,7 +109,7 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
     if row["controls"] > row["noticed"]:
         flags.append("missed a Control passage")
     if row["straight"] < ODD:
-        flags.append("marked one position very often")
+        flags.append(straight)
     if rate is not None and rate > READING_SPEED:
         flags.append("faster than anyone can read")
     return WorkerLine(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import Role
 from humaneval.scoring.analysis.estimable import estimated
 from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.agreement import (
@@ -88,7 +88,7 @@ def effects(answers: Judgments, kept: Flags, level: float, seed: int) -> Effects
 
     return Effects(
         picking=(
-            estimated(lambda: picking_bias(answers.choice[human], SENTENCES))
+            estimated(lambda: picking_bias(answers.choice[human], answers.sentences))
             if human.any()
             else NotEstimable("no Human passage was judged")
         ),
@@ -114,9 +114,10 @@ def _by_order(answers: Judgments, system: Flags) -> tuple[ByOrder, ...]:
 
 def _agreement(answers: Judgments, kept: Flags, level: float, seed: int) -> Agreement | NotEstimable:
     mine = kept & ~answers.is_role(Role.CONTROL)
-    generators, places = len(answers.names), SENTENCES + 1
+    generators, places = len(answers.names), answers.sentences + 1
     passage = (answers.story * generators + answers.generator) * places + answers.position
-    counts = tally(passage[mine], answers.choice[mine], answers.worker[mine], scale=range(1, SENTENCES + 1))
+    scale = range(1, answers.sentences + 1)
+    counts = tally(passage[mine], answers.choice[mine], answers.worker[mine], scale=scale)
     if not counts.rated_twice:
         return NotEstimable("no passage was judged by two annotators")
     coefficients = {

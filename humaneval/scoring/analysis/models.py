@@ -215,9 +215,16 @@ def standings(
 
 def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
     """Systems and Human against the achieved ceiling, or the nominal one if no Human passage was judged."""
-    ceiling = table.chance.ceiling
+    if table.chance is None:
+        return ()
+    ceiling, sentences = table.chance.ceiling, table.asked.sentences
     return tuple(
-        LuckOff(row.generator, ceiling, detection(row.score, row.interval, ceiling), d_prime(1 - row.score))
+        LuckOff(
+            row.generator,
+            ceiling,
+            detection(row.score, row.interval, ceiling),
+            d_prime(1 - row.score, sentences),
+        )
         for row in table.scores
         if row.role is not Role.CONTROL and row.interval
     )

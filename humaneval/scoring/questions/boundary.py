@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from typing import TYPE_CHECKING
 
 from humaneval.domain import Role
+from humaneval.scoring.analysis import boundaries
+from humaneval.scoring.questions.judging import Detail, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
     Answer,
@@ -17,6 +20,10 @@ from humaneval.scoring.questions.question import (
     ShownPassage,
     Truth,
 )
+
+if TYPE_CHECKING:
+    from humaneval.scoring.judgments import Judgments
+    from humaneval.statistics.arrays import Flags
 
 MOST_POINTS = 5
 """The points for the boundary itself, as in RoFT (Dugan and others, 2020)."""
@@ -35,6 +42,7 @@ class Boundary(Question):
     """The sentences appear one by one. The first is a person's; a machine may have written from one on."""
 
     name = "boundary"
+    beside_human = False
     summary = "With which sentence of the story does the machine begin?"
     example = Truth(("control",), Role.CONTROL, 4, 5, "control")
     finds = True
@@ -71,6 +79,43 @@ class Boundary(Question):
     def outcomes(self, truth: Truth, answer: Answer, scale: str, settings: Settings) -> tuple[float, ...]:
         """Points only at or after the boundary."""
         return (float(points(truth.position, answer[CHOICE])),)
+
+    def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
+        """Points are those of the annotators."""
+        score = (
+            f"The score of a generator is the mean of its annotators’ points: {MOST_POINTS} for its first"
+            " sentence, one less for each sentence later, none for an earlier one."
+        )
+        return Words(
+            caption=f"Mean points of those who looked for the machine’s beginning, 0 to {MOST_POINTS}",
+            axis=f"Mean points, 0 to {MOST_POINTS}",
+            higher=(
+                "Higher means that people found more nearly where the machine begins: for a system, lower is"
+                " better."
+            ),
+            task=(
+                "Annotators read stories sentence by sentence and said with which sentence the machine"
+                " begins, if it does."
+            ),
+            answered="said with which sentence the machine begins.",
+            score=score,
+            read=(
+                "An annotator reads a story sentence by sentence and says with which sentence a machine took"
+                f" over. {score}"
+            ),
+            human="For Human, full points go to the answer that a person wrote all of it.",
+            read_human=(
+                "For a story that a person wrote to its end, full points go to the answer that says so, and"
+                " none to any other. So Human’s points measure something else, and no system is compared with"
+                " them."
+            ),
+            aside=", where lower is better",
+            read_chance="That is the mean over all boundaries and all answers, each with equal odds.",
+        )
+
+    def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
+        """How often the boundary was found exactly, and how far answers were off."""
+        return boundaries.details(answers, kept, level)
 
     def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
         """Mean points of any answer to any position, both uniform."""

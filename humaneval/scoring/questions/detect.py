@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from humaneval.scoring.questions.judging import Foreseen, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
     Answer,
@@ -16,17 +17,61 @@ from humaneval.scoring.questions.question import (
     Truth,
 )
 
+NUMBERS = dict(
+    enumerate(("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"))
+)
+
+
+def spelled(number: int) -> str:
+    """A small number in letters: `five`, but `13`."""
+    return NUMBERS.get(number, str(number))
+
 
 class Detect(Question):
     """One sentence of the story is a machine's, and the annotator marks it."""
 
     name = "detect"
+    marks_sentence = True
     summary = "Which sentence of the story was written by a machine?"
     finds = True
 
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """The marked sentence."""
         return (AnswerField(CHOICE, sentences),)
+
+    def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
+        """The words of the published task."""
+        number = spelled(sentences)
+        return Words(
+            caption="Passages whose annotator did not mark the machine’s sentence",
+            axis="Not identified, % of passages",
+            higher="Higher is better: fewer people noticed the machine’s sentence.",
+            task=(
+                f"Annotators read passages of {number} sentences and marked the one that they took for the"
+                " machine’s."
+            ),
+            answered=f"marked one of the {number} sentences.",
+            score=(
+                "The score of a generator is the share of its passages whose annotator did not mark its"
+                " sentence."
+            ),
+            read=(
+                f"An annotator reads a story of {number} sentences and marks the one that a machine wrote. A"
+                " generator’s score is the share of its passages, x of n, in which the annotator marked"
+                " another sentence. A score of 0 means that its sentence was always found."
+            ),
+            human="For Human, the sentence at the held-out position counts as its sentence.",
+            read_human=(
+                "Stories left as people wrote them hold no sentence by a machine. The sentence at the"
+                " held-out position stands for it, so the score of Human says how often a person’s own"
+                " sentence is not suspected. It is a ceiling, not a competitor."
+            ),
+            read_chance=(
+                f"An annotator who marks any of {number} sentences with equal odds misses the machine’s"
+                f" {spelled(sentences - 1)} times in {number}. Annotators who cannot tell at all would give a"
+                " score near this line."
+            ),
+        )
 
     def said(self, name: str, value: int, settings: Settings, sentences: int) -> str:
         """The sentence, by its number."""
@@ -40,6 +85,11 @@ class Detect(Question):
     def outcomes(self, truth: Truth, answer: Answer, scale: str, settings: Settings) -> tuple[float, ...]:
         """1 if the machine's (held-out) sentence was not marked, else 0."""
         return (float(answer[CHOICE] != truth.position),)
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """Human's score is what chance gives."""
+        ceiling = 1 - 1 / sentences
+        return Foreseen(1 / sentences, ceiling, human=ceiling)
 
     def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
         """1 − 1/k, which is also the ceiling."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 from humaneval.domain import Role
 from humaneval.errors import SettingsError
+from humaneval.scoring.analysis import preferences
+from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
     Answer,
@@ -22,6 +26,12 @@ from humaneval.scoring.questions.question import (
     pair_name,
     refuse_unknown,
 )
+
+if TYPE_CHECKING:
+    from humaneval.scoring.judgments import Judgments
+    from humaneval.statistics.arrays import Flags
+    from humaneval.statistics.headline import PairedDifference
+    from humaneval.statistics.sign_flips import Alternative
 
 FIRST, SECOND, NEITHER = 1, 2, 3
 """The answers: the sentence shown first, the one shown second, no difference."""
@@ -81,6 +91,60 @@ class Prefer(Question):
     def outcomes(self, truth: Truth, answer: Answer, scale: str, settings: Settings) -> tuple[float, ...]:
         """1 to the preferred one and 0 to the other, or ½ to each."""
         return _WORTH[answer[CHOICE]]
+
+    def settings_of_table(self, columns: Mapping[str, Sequence[Any]]) -> Settings:
+        """Ties are allowed if there is one."""
+        return {"ties": any(str(value) in ("3", "3.0") for value in columns.get(CHOICE, ()))}
+
+    def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
+        """A comparison has a preferred sentence, or a half for each."""
+        half = "; “no difference” counts half for each" if settings["ties"] else ""
+        score = (
+            f"The score of a generator is the share of comparisons in which its sentence was preferred{half}."
+        )
+        return Words(
+            caption="Comparisons in which the generator’s sentence was preferred",
+            axis="Preferred, % of comparisons",
+            higher="Higher is better: people preferred its sentence more often.",
+            task=(
+                "Annotators read stories with two sentences side by side for one blank and said which of them"
+                " fits better."
+            ),
+            answered="chose one of the two sentences" + (", or no difference." if half else "."),
+            score=score,
+            read=(
+                "An annotator reads a story with a blank and two sentences for it, without knowing whose they"
+                f" are, and says which fits better. {score}"
+            ),
+            human="Human’s sentence is the one that stood in the story.",
+            read_human=(
+                "The sentence that a person wrote for this place takes part like any other. Its share says"
+                " how often it was preferred to a machine’s."
+            ),
+            read_chance="Two generators that nobody can tell apart are each preferred half of the time.",
+            difference="share preferred of the first minus that of the second, in comparisons of the two",
+            compared="Each difference is computed from the comparisons of the two generators alone.",
+        )
+
+    def differences(
+        self,
+        answers: Judgments,
+        kept: Flags,
+        pairs: Sequence[tuple[int, int]],
+        level: float,
+        alternative: Alternative,
+        decisive: Sequence[float],
+    ) -> Sequence[PairedDifference]:
+        """A sign test of the comparisons of each pair."""
+        return preferences.pair_differences(answers, kept, pairs, level, alternative, decisive)
+
+    def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
+        """A ranking by Bradley and Terry's model, every pair, and the effect of the order."""
+        return preferences.details(answers, kept, level)
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """Pairs are compared by their own answers."""
+        return replace(super().foreseen(settings, sentences), pairwise=True)
 
     def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
         """A half."""

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 from humaneval.domain import MOST_SENTENCES, Role
 from humaneval.errors import PrerequisiteError, SettingsError, UsageError
 from humaneval.resources import bundled
+from humaneval.scoring.questions.judging import Foreseen, Judging
 from humaneval.text import listed
 
 GROUP = "humaneval.questions"
@@ -96,6 +97,16 @@ class Scale:
     binary: bool = False
     """Whether every outcome is 0 or 1: the score is then a share."""
 
+    @property
+    def share(self) -> bool:
+        """Whether scores are shown in percent."""
+        return (self.low, self.high) == (0.0, 1.0)
+
+    @property
+    def width(self) -> float:
+        """The largest possible difference."""
+        return self.high - self.low
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -105,7 +116,7 @@ class Figure:
     words: str
 
 
-class Question(ABC):
+class Question(Judging, ABC):
     """A question that annotators can be asked. What a subclass does not say has the defaults below."""
 
     name: ClassVar[str]
@@ -191,6 +202,28 @@ class Question(ABC):
         """Whether an answer to a control passage shows attention: it is obvious in every field that tells."""
         told = self.obvious(truth, settings)
         return all(answer.get(name) in values for name, values in told.items())
+
+    def guess(self, settings: Settings, sentences: int) -> float:
+        """How often an annotator who does not look gives the obvious answer to a control passage."""
+        fields, places = self.fields(settings, sentences), self.positions(sentences)
+        usual = {field.name: field.values for field in fields}
+        total = 0.0
+        for position in places:
+            truth = Truth(("control", "human"), Role.CONTROL, position, sentences, "control")
+            share = 1.0
+            for name, right in self.obvious(truth, settings).items():
+                answers = range(1, usual[name] + 1)
+                taken = [one for one in answers if self.complete(usual | {name: one}, settings, sentences)]
+                share *= len(set(right) & set(taken)) / len(taken)
+            total += share
+        return total / len(places)
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """What a plan takes the answers for: by default outcomes vary as much as the scale lets them."""
+        scale = self.scales(settings, sentences)[0]
+        luck = self.chance(settings, sentences, scale.name)
+        chance = 0.5 if luck is None else (luck.value - scale.low) / scale.width
+        return Foreseen(self.guess(settings, sentences), chance)
 
     # What an answer is worth.
 

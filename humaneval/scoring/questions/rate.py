@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from humaneval.errors import SettingsError
+from humaneval.scoring.analysis import ratings
+from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
     Answer,
     AnswerField,
-    Figure,
     Question,
     Scale,
     Settings,
@@ -20,6 +22,10 @@ from humaneval.scoring.questions.question import (
     refuse_unknown,
 )
 from humaneval.scoring.response_table import COLUMNS
+
+if TYPE_CHECKING:
+    from humaneval.scoring.judgments import Judgments
+    from humaneval.statistics.arrays import Flags
 
 MOST_SCALES = 4
 POINTS = range(3, 8)
@@ -35,6 +41,7 @@ class Rate(Question):
     """A passage on one to four scales. A higher rating is better."""
 
     name = "rate"
+    straight_lines = False
     summary = "How good is the passage, on one to four scales?"
 
     def settings(self, values: Settings) -> Settings:
@@ -86,9 +93,43 @@ class Rate(Question):
         """The rating."""
         return (float(answer[scale]),)
 
-    def chance(self, settings: Settings, sentences: int, scale: str = "") -> Figure | None:
-        """Any rating with equal probability gives the middle."""
-        return Figure((1 + settings["points"]) / 2, "the mean of ratings at random")
+    def settings_of_table(self, columns: Mapping[str, Sequence[Any]]) -> Settings:
+        """The scales are the columns of whole numbers from 1 to 7 that no response table has otherwise, or
+        `choice`; they have as many points as the highest rating, and at least 5."""
+        found = {
+            name: numbers
+            for name, values in columns.items()
+            if NAME.fullmatch(name) and name not in TAKEN and (numbers := _ratings(values))
+        }
+        found = found or {"rating": _ratings(columns.get("choice", ())) or [1]}
+        points = max(5, *map(max, found.values()))
+        return {"scales": dict.fromkeys(found, ("low", "high")), "points": points}
+
+    def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
+        """Ratings vary as those at random do: (K + 1) / (3·(K − 1)) of what shares would."""
+        points = settings["points"]
+        return replace(super().foreseen(settings, sentences), dispersion=(points + 1) / (3 * (points - 1)))
+
+    def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
+        """A mean on a scale."""
+        name, points = scale.name.replace("_", " "), settings["points"]
+        score = f"The score of a generator is its mean rating for {name}, from 1 to {points}."
+        return Words(
+            caption=f"Mean ratings for {name}, 1 to {points}",
+            axis=f"Mean rating for {name}",
+            higher="Higher is better: people rated it better.",
+            task="Annotators read passages and rated each of them.",
+            answered=f"rated each passage from 1 to {points}.",
+            score=score,
+            read=f"An annotator reads a passage and rates it. {score}",
+            human="Human passages are stories as people wrote them.",
+            read_human="Stories left as people wrote them are rated like any other, and show what is usual.",
+            difference=f"mean rating of the first minus that of the second, of {points - 1} points at most",
+        )
+
+    def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
+        """How often each point was given, an ordinal model, and agreement."""
+        return ratings.details(answers, kept, level, seed)
 
     def simulate(
         self, rng: Random, truth: Truth, skills: Sequence[float], careless: bool, settings: Settings
@@ -108,6 +149,15 @@ class Rate(Question):
     ) -> float | None:
         """The mean of the binomial steps."""
         return float(settings["points"] - skills[generator] * (settings["points"] - 1))
+
+
+def _ratings(values: Sequence[Any]) -> list[int]:
+    """Values as ratings; none if one of them is not a whole number from 1 to 7."""
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        return []
+    return [int(one) for one in numbers] if all(one in range(1, POINTS.stop) for one in numbers) else []
 
 
 def _checked(name: str, words: Any, points: int) -> tuple[str, ...]:

@@ -56,19 +56,26 @@ def shown(study: Study) -> Shown:
         try:
             found = collected(study, tests=is_test)
             with own_rules(study.name):
-                table = score(found.frame, found.rule, level=study.settings.analysis.level, declared=_NONE)
+                table = score(
+                    found.frame,
+                    found.rule,
+                    **found.gates._asdict(),
+                    level=study.settings.analysis.level,
+                    declared=_NONE,
+                    told=found.told,
+                )
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
         before = {one.generator: one for one in table.before_exclusions}
-        notes = [excluded(table), control(table), chance(table.chance), method(table.scores), few(table)]
+        notes = [excluded(table), control(table), chance(table), method(table.scores), few(table)]
         if aside:
             notes.append(f"Forms left out, rejected or by people who had taken part before: {aside}.")
         return Shown(
             table,
             tuple(Row(one, before[one.generator]) for one in table.scores),
-            Markup(score_plot(table).svg()),
-            Markup(score_plot(table, narrow=True).svg()),
-            tuple(sentence(one, table.level) for one in table.scores),
+            Markup("".join(score_plot(one).svg() for one in table.all_scales)),
+            Markup("".join(score_plot(one, narrow=True).svg() for one in table.all_scales)),
+            tuple(sentence(row, one.level, one.scale) for one in table.all_scales for row in one.scores),
             tuple(note for note in notes if note),
             tuple(each.describe() for each in additions_of(study)),
         )

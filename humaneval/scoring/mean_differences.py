@@ -1,0 +1,130 @@
+"""Differences of mean outcomes that are not shares: ratings, points. Paired by worker, as shares are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from humaneval.scoring.judgments import Entries
+from humaneval.scoring.questions.question import Scale
+from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
+from humaneval.statistics.cells import Cells, cells
+from humaneval.statistics.clustered_means import mean_difference
+from humaneval.statistics.headline import ROUNDING, PairedDifference
+from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.paired_tests import paired_test
+from humaneval.statistics.sign_flips import Alternative
+from humaneval.statistics.two_way import TwoWay, effective, t_quantile, two_way
+
+METHOD = "t, two-way clustered"
+FINEST = 10**6
+"""Outcomes that are not whole, in any unit up to this, are rounded to it for the test."""
+
+
+def mean_differences(
+    entries: Entries,
+    scale: Scale,
+    pairs: Sequence[tuple[int, int]],
+    level: float,
+    alternative: Alternative,
+    decisive: Sequence[float],
+) -> tuple[PairedDifference, ...]:
+    """The differences of pairs of generators, by their codes.
+
+    Interval: difference ± t standard errors, clustered by worker and by story
+    (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where nothing varies, it reaches to what a share of other
+    answers, no larger than Wilson's bound for none of n, would do. Test: the signs of workers, and where
+    stories recur of stories, are flipped (`humaneval.statistics.paired_tests`).
+    """
+    table = cells(
+        in_whole_numbers(entries.outcomes), entries.worker, entries.story, entries.generator, binary=False
+    )
+    place = {name: at for at, name in enumerate(table.names)}
+    return tuple(
+        _difference(entries, scale, table, (place[a], place[b]), (a, b), level, alternative, decisive)
+        for a, b in pairs
+    )
+
+
+def in_whole_numbers(outcomes: Floats) -> Floats:
+    """Outcomes times what makes them whole."""
+    for factor in (1, 2, 4, 10, 100, 1000):
+        if np.allclose(outcomes * factor, np.rint(outcomes * factor), rtol=0.0, atol=1e-9):
+            return np.rint(outcomes * factor)
+    return np.rint(outcomes * FINEST)
+
+
+def _difference(
+    entries: Entries,
+    scale: Scale,
+    table: Cells,
+    places: tuple[int, int],
+    codes: tuple[int, int],
+    level: float,
+    alternative: Alternative,
+    decisive: Sequence[float],
+) -> PairedDifference:
+    mine = np.isin(entries.generator, codes)
+    first = entries.generator[mine] == codes[0]
+    found = mean_difference(entries.outcomes[mine], first, entries.worker[mine], entries.story[mine], level)
+    tested = paired_test(table, *places, alternative, decisive)
+    counts = table.workers.counts
+    pairs = int(np.minimum(counts[:, places[0]], counts[:, places[1]]).sum())
+    note, error = found.note, found.standard_error
+    if not isinstance(found.interval, NotEstimable) and not isinstance(error, NotEstimable):
+        by = two_way(entries.worker[mine], entries.story[mine], first.size)
+        freedom = min(_freedom(entries.outcomes[mine], first, by, error**2), found.freedom)
+        reach = t_quantile(freedom, level) * error
+        interval = Interval(found.difference - reach, found.difference + reach)
+    else:
+        reason = found.interval if isinstance(found.interval, NotEstimable) else error
+        note = f"The interval is a bound, because {getattr(reason, 'because', '')}."
+        alike = not isinstance(error, NotEstimable)
+        most = wilson(0, min(int(first.sum()), int((~first).sum())), level).high if alike else 1.0
+        interval = _within(found.difference, most, scale)
+    if not pairs:
+        note = f"{note} No worker judged both.".strip()
+    return PairedDifference(
+        *codes,
+        found.difference,
+        interval,
+        METHOD,
+        tested.name,
+        tested.p,
+        tested.error,
+        pairs,
+        float(pairs),
+        f"{note} {tested.note}".strip(),
+    )
+
+
+def _freedom(outcomes: Floats, first: Flags, by: TwoWay, variance: float) -> float:
+    """Satterthwaite's degrees of freedom of V_worker + V_story − V_both: V²/Σ V_part²/(G_part − 1).
+
+    The parts are taken for unrelated. With the fewest clusters alone, 93 % of 95 % intervals hold where 24
+    workers fill in four forms each."""
+    weights = np.where(first, 1.0 / first.sum(), 1.0 / (~first).sum())
+    means = outcomes[first].mean(), outcomes[~first].mean()
+    residuals = np.where(first, outcomes - means[0], means[1] - outcomes) * weights
+    noise = 0.0
+    for codes in _ways(by):
+        number = effective(codes, weights)
+        if number - 1.0 > ROUNDING:
+            part = number / (number - 1.0) * float(np.square(np.bincount(codes, residuals)).sum())
+            noise += part**2 / (number - 1.0)
+    return max(variance**2 / noise, 1.0) if noise else 1.0
+
+
+def _ways(by: TwoWay) -> tuple[Codes, ...]:
+    """Clusters whose parts do not cancel: where no story recurs, stories are the pairs of both."""
+    both = int(by.both.max()) + 1
+    if by.stories == both:
+        return (by.worker,)
+    return (by.story,) if by.workers == both else (by.worker, by.story, by.both)
+
+
+def _within(difference: float, share: float, scale: Scale) -> Interval:
+    """How far the difference may be from the one found if a `share` of answers were as extreme as can be."""
+    width = scale.width
+    return Interval(difference - share * (width + difference), difference + share * (width - difference))
