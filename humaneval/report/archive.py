@@ -22,6 +22,7 @@ import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
+from humaneval.domain import SENTENCES
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import dossier
 from humaneval.report.infill_release import write_release
@@ -36,7 +37,7 @@ from humaneval.store.tables import GeneratorRow, PassageRow, RowPassageRow, RowR
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import Collected, no_responses, rule_from
-from humaneval.study.stored import Study
+from humaneval.study.stored import Study, length_of_study
 from humaneval.text import Answerers
 
 Content = bytes | Path
@@ -176,7 +177,7 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
         path.write_bytes(files[RESPONSES])
         frame = read_responses(path)
     settings, tests = StudyFile.model_validate(about["settings"]), bool(about["tests"])
-    found = Collected(frame, settings, tests).analysis()
+    found = Collected(frame, settings, tests, about.get("sentences", SENTENCES)).analysis()
     told = found.to_json()
     details = told.pop("details")
     facts = {name: about[name] for name in FACTS if name in about}  # older archives know fewer
@@ -227,7 +228,7 @@ def zipped(files: Mapping[str, Content]) -> bytes:
 
 def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) -> dict[str, Any]:
     programs = frame.loc[frame["simulated"], "worker"].nunique()
-    deleted = deleted_forms(session, study.id)
+    deleted, sentences = deleted_forms(session, study.id), length_of_study(session, study.id)
     return {
         "study": study.name,
         "settings": study.settings,
@@ -240,6 +241,7 @@ def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) 
         "simulated": programs > 0,
         "annotators": Answerers(programs, frame["worker"].nunique() - programs)._asdict(),
         "tests": tests,
+        **({"sentences": sentences} if sentences != SENTENCES else {}),
         "responses": len(frame),
         "forms_set_aside": forms_set_aside(session, study),
         "forms_deleted": deleted.forms,

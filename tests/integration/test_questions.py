@@ -355,3 +355,37 @@ def test_infills_are_exported_with_second_sentences_and_all_sentences(
     )
     again = read_stories(tmp_path / "all" / "stories.csv")
     assert {len(story.sentences) for story in again.stories} == {7}
+
+
+ASKED: dict[str, dict] = {
+    "detect": {},
+    "prefer": {"ties": True},
+    "rate": {"scales": {"fit": ["does not fit", "fits"], "fluency": ["not fluent", "fluent"]}},
+    "boundary": {},
+}
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_stories_of_seven_sentences_go_through_every_verb(
+    command: Command, sqlite_engine: Engine, question: str
+) -> None:
+    fill(sqlite_engine, stories_of(7, 24), rest=question == "boundary")
+    make(sqlite_engine, question, ASKED[question], annotators=24)
+    answer(sqlite_engine, question)
+    for words in (
+        ("score", question, "--details"),
+        ("report", question, "--out", "report.html"),
+        ("export", question, "--out", "responses.csv"),
+        ("archive", question, "--out", "archive.zip"),
+        ("archive", "--check", "archive.zip"),
+        ("study", "audit", question),
+        ("study", "preview", question, "--out", "preview.html"),
+    ):
+        done = command(*words)
+        assert done.code == 0, (words, done.err)
+    said = command("score", "--responses", "responses.csv", "--json")
+    assert said.code == 0, said.err
+    of_study, of_table = (
+        command("score", *words, "--json").json for words in ([question], ["--responses", "responses.csv"])
+    )
+    assert of_study["scores"] == of_table["scores"]
