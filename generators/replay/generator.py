@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from generators.replay.lines import Entry, Line, Lines
+from generators.replay.lines import Entry, Line, Lines, position_in, story_in
 from generators.replay.table import entries
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import InputError, UsageError
@@ -65,6 +65,7 @@ class Replay:
                 f" in the database: {_three(stories)}",
                 f"Import the stories first, or use the ids that `{command('stories', 'list')}` shows.",
             )
+        self._refuse_beyond(stories)
         if not blanks or any(self._line(blank) for blank in blanks):
             return
         wanted = [(blank.story.id, blank.position, blank.sample) for blank in blanks]
@@ -82,6 +83,18 @@ class Replay:
             f" to fill: {_three(map(_spoken, wanted))}",
             "Nothing was stored. Name the file's positions with --positions and its samples with --samples.",
         )
+
+    def _refuse_beyond(self, stories: Mapping[str, Story]) -> None:
+        """Raise InputError for a position that its story does not have."""
+        for name in self.lines.numbers:
+            length = len(stories[name].sentences)
+            if self.lines.last(name) > length:
+                *_, (position, _, line) = self.lines.of_story(name)
+                raise InputError(
+                    f"{self.path}:{line.line}: position {position}, and story {name!r} has {length}"
+                    " sentences",
+                    f"Positions of this story run from 1 to {length}.",
+                )
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:
@@ -151,8 +164,8 @@ def _by_generator(path: Path, found_there: Iterable[Entry]) -> _Found:
             first, second = twice
             blank = lines.blanks[second]
             found.twice[name] = InputError(
-                f"{path}:{lines.places[second]}: {name} has story {stories[blank >> 27]!r}, position"
-                f" {blank >> 24 & 7} twice (first in line {lines.places[first]})",
+                f"{path}:{lines.places[second]}: {name} has story {stories[story_in(blank)]!r}, position"
+                f" {position_in(blank)} twice (first in line {lines.places[first]})",
                 "Keep one of them, or number them in a column `sample`.",
             )
     return found

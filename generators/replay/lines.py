@@ -37,7 +37,7 @@ class Lines:
     numbers: dict[str, int]
     """A number for each story, in the order of the file. All generators of a file share them."""
     blanks: array[int] = field(default_factory=lambda: array("Q"))
-    """Story number, position and sample in one number."""
+    """Story number, position and sample in one number: see `_number`."""
     starts: array[int] = field(default_factory=lambda: array("Q"))
     sizes: array[int] = field(default_factory=lambda: array("I"))
     places: array[int] = field(default_factory=lambda: array("I"))
@@ -79,14 +79,21 @@ class Lines:
     def of_story(self, story: str) -> Iterator[tuple[int, int, Line]]:
         """Position, sample and line of each blank of a story, sorted."""
         number = self.numbers[story]
-        first, end = (bisect_left(self.blanks, each << 27) for each in (number, number + 1))
+        first, end = (bisect_left(self.blanks, _number(each, 0, 0)) for each in (number, number + 1))
         for at in range(first, end):
             blank = self.blanks[at]
-            yield blank >> 24 & 7, blank & MOST_SAMPLES, Line(self.places[at], self._text(at))
+            yield position_in(blank), blank & MOST_SAMPLES, Line(self.places[at], self._text(at))
+
+    def last(self, story: str) -> int:
+        """The largest position that a story has a line for; 0 if it has none."""
+        number = self.numbers[story]
+        at = bisect_left(self.blanks, _number(number + 1, 0, 0)) - 1
+        there = at >= 0 and story_in(self.blanks[at]) == number
+        return position_in(self.blanks[at]) if there else 0
 
     def stories(self) -> list[str]:
         """The stories that have a line, in the order of the file."""
-        there = {blank >> 27 for blank in self.blanks}
+        there = {story_in(blank) for blank in self.blanks}
         return [story for story, number in self.numbers.items() if number in there]
 
     def _text(self, at: int) -> str:
@@ -95,4 +102,14 @@ class Lines:
 
 
 def _number(story: int, position: int, sample: int) -> int:
-    return (story << 3 | position) << 24 | sample
+    return (story << 5 | position) << 24 | sample
+
+
+def story_in(blank: int) -> int:
+    """The number of a blank's story."""
+    return blank >> 29
+
+
+def position_in(blank: int) -> int:
+    """The position of a blank."""
+    return blank >> 24 & 31

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from generators.replay.lines import MOST_SAMPLES, Entry
 from humaneval.csv_text import unguarded
-from humaneval.domain import POSITIONS
+from humaneval.domain import MOST_SENTENCES
 from humaneval.encodings import NOT_TEXT, decode
 from humaneval.errors import InputError
 from humaneval.text import is_path, normalise
@@ -87,12 +87,12 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
         raise InputError(
             f"{path}:{line}: position {record['position']!r}, sample {record.get('sample') or 1!r}: not whole"
             " numbers",
-            "Positions run from 1 to 5, samples from 1.",
+            f"Positions run from 1 to {MOST_SENTENCES}, samples from 1.",
         )
-    if position not in POSITIONS or not 1 <= sample <= MOST_SAMPLES:
+    if not 1 <= position <= MOST_SENTENCES or not 1 <= sample <= MOST_SAMPLES:
         raise InputError(
             f"{path}:{line}: position {position}, sample {sample}",
-            f"Positions run from 1 to 5, samples from 1 to {MOST_SAMPLES:,}.",
+            f"Positions run from 1 to {MOST_SENTENCES}, samples from 1 to {MOST_SAMPLES:,}.",
         )
     name = str(record["generator"]).strip()
     if not name:
@@ -103,7 +103,12 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
         )
     if not isinstance(record["text"], str):
         raise InputError(f"{path}:{line}: text {record['text']!r} is not a string", "Put it in quotes.")
-    return Entry(line, str(record["story"]).strip(), position, name, sample, normalise(record["text"]))
+    return Entry(line, str(record["story"]).strip(), position, name, sample, _text(record["text"]))
+
+
+def _text(text: str) -> str:
+    """A sentence, or the rest of a story with a sentence on each line."""
+    return "\n".join(filter(None, map(normalise, text.splitlines())))
 
 
 def _whole(value: object) -> int | None:

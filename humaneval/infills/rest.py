@@ -48,22 +48,27 @@ class Rest:
             going = [at for at in going if _goes_on(blanks[at], written[at])]
         for blank, infills in zip(blanks, written, strict=True):
             last = infills[-1]
-            text = "\n".join(normalise(one.text) for one in infills)
+            text = "\n".join(_lines(infills))
             yield Infill(blank, text, last.status, last.detail, last.extra if len(infills) == 1 else {})
 
 
 def _next(blank: Blank, written: Sequence[Infill]) -> Blank:
     """The blank after what was written: the last sentence of a story that ends there."""
     story, at = blank.story, blank.position - 1
-    so_far = (*story.sentences[:at], *(normalise(one.text) for one in written))
+    so_far = (*story.sentences[:at], *_lines(written))
     shorter = replace(story, sentences=(*so_far, story.sentences[len(so_far)]))
     return Blank(shorter, len(shorter.sentences), blank.sample)
 
 
+def _lines(written: Sequence[Infill]) -> list[str]:
+    """The sentences of infills. One from a file may have several, a line each."""
+    return [normalise(line) for one in written for line in one.text.strip().split("\n")]
+
+
 def _goes_on(blank: Blank, written: Sequence[Infill]) -> bool:
     """Whether there is more to write: not after a sentence that nothing can follow."""
-    whole = len(blank.story.sentences) - blank.position + 1
-    return len(written) < whole and written[-1].status is InfillStatus.OK and bool(written[-1].text.strip())
+    whole, last = len(blank.story.sentences) - blank.position + 1, written[-1]
+    return len(_lines(written)) < whole and last.status is InfillStatus.OK and bool(last.text.strip())
 
 
 def judge_rest(infill: Infill) -> Infill:

@@ -24,7 +24,7 @@ from humaneval.foreign import (
 )
 from humaneval.foreign.pseudonyms import PSEUDONYM
 from humaneval.foreign.responses import the_study
-from humaneval.scoring.asked import COLUMN
+from humaneval.scoring.asked import COLUMN, LENGTH
 from humaneval.scoring.judgments import REQUIRED, YES
 from humaneval.scoring.response_table import COLUMNS, read_responses
 from humaneval.text import Answerers, alike, command
@@ -91,13 +91,22 @@ def table_of_file(read: Imported) -> Table:
 
 
 def table_of_question(file: Path, question: str | None = None) -> Table | None:
-    """The table of a file that answers `question`, or that names its question in a column; None if it does
-    neither."""
-    if question is None and not alike(COLUMN, map(str, read_sheet(file).frame.columns)):
+    """The table of a file that answers `question`, or that names its question or the length of its stories in
+    a column; None if it does neither."""
+    if question is None and not _is_told(read_sheet(file).frame):
         return None
     frame = read_responses(file, question=question)
     made = table_of(frame)
     return replace(made, title=made.title or file.stem, hash=hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def _is_told(frame: pd.DataFrame) -> bool:
+    """Whether a column says what was asked, or how many sentences stories have."""
+    names = list(map(str, frame.columns))
+    lengths = alike(LENGTH, names)
+    if alike(COLUMN, names) or len(lengths) != 1:
+        return bool(alike(COLUMN, names))
+    return bool(frame[lengths[0]].astype(str).str.strip().str.fullmatch(r"\d{1,2}").all())
 
 
 def table_of(source: object, question: str | None = None) -> Table:

@@ -20,6 +20,7 @@ import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
+from humaneval.domain import SENTENCES
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import Dossier, dossier
 from humaneval.report.infill_release import write_release
@@ -33,7 +34,7 @@ from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import Collected, rule_from
-from humaneval.study.stored import Study
+from humaneval.study.stored import Study, length_of_study
 from humaneval.text import Answerers
 
 FORMAT = "humaneval archive 1"
@@ -127,7 +128,7 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
         path.write_bytes(files[RESPONSES])
         frame = read_responses(path)
     settings, tests = StudyFile.model_validate(about["settings"]), bool(about["tests"])
-    found = Collected(frame, settings, tests).analysis()
+    found = Collected(frame, settings, tests, about.get("sentences", SENTENCES)).analysis()
     told = found.to_json()
     details = told.pop("details")
     facts = {name: about[name] for name in FACTS if name in about}  # older archives know fewer
@@ -173,7 +174,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) -> dict[str, Any]:
     programs = frame.loc[frame["simulated"], "worker"].nunique()
-    deleted = deleted_forms(session, study.id)
+    deleted, sentences = deleted_forms(session, study.id), length_of_study(session, study.id)
     return {
         "study": study.name,
         "settings": study.settings,
@@ -186,6 +187,7 @@ def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) 
         "simulated": programs > 0,
         "annotators": Answerers(programs, frame["worker"].nunique() - programs)._asdict(),
         "tests": tests,
+        **({"sentences": sentences} if sentences != SENTENCES else {}),
         "responses": len(frame),
         "forms_set_aside": forms_set_aside(session, study),
         "forms_deleted": deleted.forms,

@@ -81,8 +81,9 @@ def test_a_fifth_question_is_asked_collected_and_scored(whose: Path, sqlite_engi
         assert follow_links(people, [address], study_key(study)) == (24, 0)
         found = up.collect()
     assert (found.submissions, found.responses, found.differences) == (24, 4 * 24, ())
-    frame = collected(study).frame
-    assert set(frame["question"]) == {"whose"}
-    taken = frame[frame["choice"] == 1].groupby("generator").size() / 24
-    assert taken["lm"] < taken["ilm"] < 0.6
-    assert taken["control"] <= 0.25
+    assert set(collected(study).frame["question"]) == {"whose"}
+    table = collected(study).table()
+    scores = {row.generator: row.score for row in table.scores}
+    assert scores["control"] == 0 < scores["lm"] < scores["ilm"] < 0.7
+    assert table.scale.title == "% taken for a person's"
+    assert table.annotators.excluded > 0

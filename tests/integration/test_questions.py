@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -236,6 +237,31 @@ def test_the_rest_is_written_sentence_by_sentence_and_sees_nothing_after() -> No
     assert found.blank == Blank(story, 4)
 
 
+def test_rests_of_a_file_are_replayed(command: Command, sqlite_engine: Engine) -> None:
+    stories = stories_of(4, 2)
+    add_stories(sqlite_engine, stories)
+    text = "story,position,generator,text\n" + "".join(
+        f'{story.id},{at},lm,"{chr(10).join(["It was so."] * (5 - at))}"\n'
+        for story in stories
+        for at in (2, 3, 4)
+    )
+    Path("rests.csv").write_text(text, encoding="utf-8")
+    done = command("generate", "--generator", "replay", "--checkpoint", "rests.csv", "--rest", "--json")
+    assert done.json[0]["written"] == {"ok": 6}
+    Path("rests.csv").write_text(text.replace(",4,", ",5,"), encoding="utf-8")
+    beyond = command("generate", "--generator", "replay", "--checkpoint", "rests.csv", "--rest", "--as", "x")
+    assert "position 5, and story 's0' has 4 sentences" in beyond.err
+
+
+def test_the_audit_of_boundary_has_a_column_for_the_end(command: Command, sqlite_engine: Engine) -> None:
+    fill(sqlite_engine, stories_of(6), rest=True)
+    make(sqlite_engine, "boundary", annotators=20)
+    told = command("study", "audit", "boundary")
+    assert told.code == 0, told.err
+    assert re.search(r"^human +20 +20 *$", told.out, re.M), told.out
+    assert "Chance alone gives a score of 2.17." in told.out
+
+
 @pytest.mark.parametrize(
     ("question", "design", "said"),
     [
@@ -329,3 +355,37 @@ def test_infills_are_exported_with_second_sentences_and_all_sentences(
     )
     again = read_stories(tmp_path / "all" / "stories.csv")
     assert {len(story.sentences) for story in again.stories} == {7}
+
+
+ASKED: dict[str, dict] = {
+    "detect": {},
+    "prefer": {"ties": True},
+    "rate": {"scales": {"fit": ["does not fit", "fits"], "fluency": ["not fluent", "fluent"]}},
+    "boundary": {},
+}
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_stories_of_seven_sentences_go_through_every_verb(
+    command: Command, sqlite_engine: Engine, question: str
+) -> None:
+    fill(sqlite_engine, stories_of(7, 24), rest=question == "boundary")
+    make(sqlite_engine, question, ASKED[question], annotators=24)
+    answer(sqlite_engine, question)
+    for words in (
+        ("score", question, "--details"),
+        ("report", question, "--out", "report.html"),
+        ("export", question, "--out", "responses.csv"),
+        ("archive", question, "--out", "archive.zip"),
+        ("archive", "--check", "archive.zip"),
+        ("study", "audit", question),
+        ("study", "preview", question, "--out", "preview.html"),
+    ):
+        done = command(*words)
+        assert done.code == 0, (words, done.err)
+    said = command("score", "--responses", "responses.csv", "--json")
+    assert said.code == 0, said.err
+    of_study, of_table = (
+        command("score", *words, "--json").json for words in ([question], ["--responses", "responses.csv"])
+    )
+    assert of_study["scores"] == of_table["scores"]

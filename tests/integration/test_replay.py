@@ -118,7 +118,7 @@ HEADER = "story,position,generator,text\n"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (HEADER + "s1,6,lm,x\n", "infills:2: position 6"),
+        (HEADER + "s1,21,lm,x\n", "infills:2: position 21"),
         (HEADER + "s1,1,lm,a\ns1,0,lm,x\n", "infills:3: position 0"),
         (HEADER + "s1,one,lm,x\n", "infills:2: position 'one'"),
         (HEADER + "s1,1.5,lm,x\n", "infills:2: position '1.5'"),

@@ -9,9 +9,11 @@ from rich.table import Table
 
 from humaneval.cli.run import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.domain import SENTENCES
+from humaneval.scoring.questions.question import DETECT
 from humaneval.study.audit import Audit, Range
 from humaneval.study.audit import audit as count_balance
 from humaneval.study.enlarge import WARNING, Addition
+from humaneval.study.file import StudyFile
 from humaneval.study.stored import is_simulated, who_answered
 from humaneval.text import counted
 
@@ -32,6 +34,7 @@ def audit(app: App, name: str, as_json: bool) -> None:
     _tell_rows(found)
     _tell_balance(found)
     _tell_generators(found)
+    _tell_chance(found, study.settings)
     _tell_rest(found)
     tell_additions(found.additions)
 
@@ -81,13 +84,13 @@ def _span(counts: Range | None) -> str:
 
 def _tell_generators(found: Audit) -> None:
     """A table of planned responses and, once there are answers, a table of those that count."""
-    positions = list(found.generators[0].positions)
+    positions = sorted({at for line in found.generators for at in line.positions})
     header = ["all", *map(str, positions)]
     say("Responses planned, in all and by the position of the machine's sentence:")
     planned = _table("", *header)
     for line in found.generators:
-        counts = [line.planned, *(count for count, _ in line.positions.values())]
-        planned.add_row(line.generator, *(f"{count:,}" for count in counts))
+        counts = [line.positions[at][0] if at in line.positions else None for at in positions]
+        planned.add_row(line.generator, *map(_number, [line.planned, *counts]))
     console().print(planned)
     if not any(line.analysed for line in found.generators):
         say()
@@ -102,23 +105,37 @@ def _tell_generators(found: Audit) -> None:
         say("Responses that count:")
         achieved = _table("", *header)
         for line in found.generators:
-            counts = [line.analysed, *(count for _, count in line.positions.values())]
-            achieved.add_row(line.generator, *(f"{count:,}" for count in counts))
+            counts = [line.positions[at][1] if at in line.positions else None for at in positions]
+            achieved.add_row(line.generator, *map(_number, [line.analysed, *counts]))
         console().print(achieved)
     say()
 
 
-def _tell_rest(found: Audit) -> None:
+def _number(count: int | None) -> str:
+    """A count; nothing where a generator has no such position."""
+    return "" if count is None else f"{count:,}"
+
+
+def _tell_chance(found: Audit, settings: StudyFile) -> None:
+    if found.chance_nominal is None:
+        return
+    (scale, *_) = settings.asked.scales(settings.answer_settings, SENTENCES)
+    share = (scale.low, scale.high) == (0, 1)
+    say(f"Chance alone gives a score of {found.chance_nominal:{'.0%' if share else '.2f'}}.")
     positions = list(found.generators[0].positions)
-    say(f"Chance alone gives a score of {found.chance_nominal:.0%}.")
+    if settings.question != DETECT:
+        return
     if len(positions) == 1:
         say(f"But every machine's sentence is sentence {positions[0]}: whoever always marks it finds all.")
-    elif len(positions) < SENTENCES:
+    elif found.chance_nominal - (1 - 1 / len(positions)) > 1e-9:
         told = ", ".join(map(str, positions))
         say(
             f"But it is always one of sentences {told}: a guess among these gives"
             f" {1 - 1 / len(positions):.0%}."
         )
+
+
+def _tell_rest(found: Audit) -> None:
     if found.chance_achieved is not None:
         say(
             f"With the positions and choices of the answers that count, it gives {found.chance_achieved:.1%}."

@@ -139,7 +139,7 @@ def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:
     """Lines about what a new study cannot show."""
     if left.without_infills:
         of_all = left.stories - left.without_infills
-        where = "" if len(positions) == len(POSITIONS) else f" at position {listed(positions)}"
+        where = "" if len(positions) >= len(POSITIONS) else f" at position {listed(positions)}"
         yield (
             f"The study uses {of_all:,} of {left.stories:,} stories: those with infills by every generator"
             f"{where}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from humaneval.domain import POSITIONS, SENTENCES, Role
+from humaneval.domain import Role
 from humaneval.report.figures.drawing import SMALL, Box, Drawing, Sheet, shortened
 from humaneval.report.score_tables import named, provenance
 from humaneval.report.sections import Column, Figure, ReportTable, whole
@@ -21,6 +21,7 @@ def heat_maps(analysis: Analysis) -> Figure:
     scores = analysis.table.scores
     judged = [row for row in scores if row.role is not Role.CONTROL] or scores
     largest = max((max(line) / max(sum(line), 1) for row in judged for line in row.picks), default=1.0)
+    places = max(len(row.picks) for row in scores)
     rows = [
         (named(row), whole(place), *(whole(times) for times in line), whole(sum(line)))
         for row in scores
@@ -32,11 +33,14 @@ def heat_maps(analysis: Analysis) -> Figure:
         (
             Column("generator", "Generator", False),
             Column("stood_at", "Position"),
-            *(Column(f"marked_{place}", f"Marked {place}", unit="responses") for place in POSITIONS),
+            *(
+                Column(f"marked_{place}", f"Marked {place}", unit="responses")
+                for place in range(1, places + 1)
+            ),
             Column("n", "All", unit="responses"),
         ),
         tuple(rows),
-        apart=frozenset(range(SENTENCES, len(rows), SENTENCES)),
+        apart=frozenset(range(places, len(rows), places)),
     )
     return Figure(
         "picks",
@@ -56,16 +60,16 @@ def _heat_map(row: GeneratorScore, at: int, largest: float) -> Drawing:
         f"picks-{at + 1}",
         f"{row.generator}: position and sentence marked",
         f"{row.generator}: {right} of {row.n} marked correctly. The numbers are in the table below.",
-        TOP + SENTENCES * CELL + 33,
+        TOP + len(row.picks) * CELL + 33,
         partial(_draw, row=row, largest=largest),
-        LEFT + SENTENCES * CELL + 6,
+        LEFT + len(row.picks) * CELL + 6,
     )
 
 
 def _draw(sheet: Sheet, row: GeneratorScore, largest: float) -> None:
     from matplotlib.patches import Rectangle
 
-    side = SENTENCES * CELL
+    side = len(row.picks) * CELL
     axes = sheet.axes(Box(LEFT, TOP, LEFT + side, TOP + side), (0, side), (side, 0), line=False)
     sheet.text(LEFT, 12, shortened(row.generator, 17))
     for place, line in enumerate(row.picks):

@@ -17,7 +17,6 @@ from humaneval.crowd.pseudonyms import without_ids
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.review import would_review
 from humaneval.crowd.status import EndpointStatus, study_status
-from humaneval.domain import POSITIONS
 from humaneval.store.engine import reading
 from humaneval.store.queries import answerers
 from humaneval.store.tables import (
@@ -63,7 +62,7 @@ class OfGenerator:
     name: str
     role: str
     all: Counts = field(default_factory=Counts)
-    at: dict[int, Counts] = field(default_factory=lambda: {each: Counts() for each in POSITIONS})
+    at: dict[int, Counts] = field(default_factory=lambda: defaultdict(Counts))
     """By the position of the sentence that was replaced."""
 
 
