@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from humaneval.crowd.advice import left_out
 from humaneval.report.figures.drawing import STYLE
+from humaneval.report.phrases import amount, between
 from humaneval.text import counted, time_taken
 from humaneval.web.messages import root
 
@@ -59,7 +60,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": _moment, "part": lambda text: quote(str(text), safe="")}
-    environment.globals |= {"counted": counted, "left_out": left_out, "time_taken": time_taken}
+    environment.globals |= {"amount": amount, "between": between, "counted": counted}
+    environment.globals |= {"left_out": left_out, "time_taken": time_taken}
     return environment
 
 
