@@ -12,7 +12,7 @@ PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS ?= $(shell expr $(PROCESSORS) + 1)
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo quick check test test-long test-tools constraints docs clean
+.PHONY: demo quick check test test-long coverage test-tools constraints docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/humaneval demo --out $(DEMO)
@@ -25,11 +25,22 @@ quick: check
 test: check test-tools
 	$(PYTEST) -n $(WORKERS)
 
-# Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours. And
-# the oldest torch and transformers.
+# Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours. Then
+# a thousand examples for every property, and the oldest torch and transformers.
 test-long: $(VENV)/.test test-tools
 	$(PYTEST) -n $(WORKERS) -m long
+	$(PYTEST) -n $(WORKERS) -m hypothesis --hypothesis-profile thorough
 	.ci/oldest models
+
+# What share of the lines and branches the tests run, in processes that they start as well. The last line says it.
+# For some of the tests: make coverage TESTS=tests/unit
+coverage: $(VENV)/.test test-tools
+	$(BIN)/coverage erase
+	status=0; $(BIN)/coverage run -m pytest --dist worksteal -n $(WORKERS) $(TESTS) || status=$$?; \
+	$(BIN)/coverage combine --quiet; \
+	for room in humaneval generators; do \
+		shares="$$shares $$room $$($(BIN)/coverage report --include="$$room/*" --precision=2 --format=total) %"; \
+	done; echo "lines and branches:$$shares"; exit $$status
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

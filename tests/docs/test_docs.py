@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -64,8 +65,9 @@ def test_the_command_reference_is_what_the_program_says() -> None:
 
 
 def test_the_command_reference_has_every_verb() -> None:
+    text = reference()
     for verb in VERBS:
-        assert f"\n## humaneval {verb}\n" in reference()
+        assert f"\n## humaneval {verb}\n" in text
 
 
 def test_the_command_reference_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +156,8 @@ def test_every_kind_that_is_registered_has_its_code() -> None:
 def test_the_examples_in_docstrings_are_true() -> None:
     tried = 0
     for module in loaded():
+        if ">>>" not in Path(str(module.__file__)).read_text(encoding="utf-8"):
+            continue
         result = doctest.testmod(module)
         assert result.failed == 0, module
         tried += result.attempted
