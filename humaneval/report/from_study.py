@@ -222,6 +222,7 @@ def _money(
         else None
     )
     return MoneyFacts(
+        currency=settings.hit.currency,
         reward=settings.hit.reward,
         rewards_paid=tuple(sorted(set(rewards.values()))),
         rewards=paid["reward"],

@@ -23,7 +23,7 @@ from pydantic import (
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
-from humaneval.fees import money
+from humaneval.fees import money, sign_of
 from humaneval.resources import bundled
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
@@ -170,6 +170,7 @@ class HitSection(_Section):
     ] = "Read a few short stories and mark the sentence that a machine wrote."
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
+    currency: Literal["USD", "GBP", "EUR"] = "USD"
     expected_minutes: float = Field(4, gt=0)
     assignment_minutes: Whole = Field(45, ge=1, le=525_600)
     lifetime_days: float = Field(7, gt=0, le=365)
@@ -177,8 +178,13 @@ class HitSection(_Section):
 
     @property
     def hourly(self) -> Decimal:
-        """The hourly wage, in dollars, of an annotator who takes `expected_minutes`."""
+        """The hourly wage of an annotator who takes `expected_minutes`."""
         return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
+
+    @property
+    def sign(self) -> str:
+        """What stands before an amount."""
+        return sign_of(self.currency)
 
     @property
     def lifetime_seconds(self) -> int:

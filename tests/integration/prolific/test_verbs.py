@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ def run(
         code = int(ended.value.code or 0)
         said = capsys.readouterr()
         assert world.server.token not in said.out + said.err
+        assert "$" not in said.out + said.err  # the account is in pounds
         return code, said.out + said.err
 
     return call
@@ -37,7 +39,7 @@ def run(
 
 def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tuple[int, str]]) -> None:
     code, said = run("publish", "study", "--to", "prolific", "--dry-run")
-    assert (code, "The account is in GBP" in said, "Balance at Prolific: $10000.00." in said) == (
+    assert (code, "Cost if all are approved: £3.20" in said, "Balance at Prolific: £10000.00." in said) == (
         0,
         True,
         True,
@@ -62,6 +64,12 @@ def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tupl
     assert "nothing was paid now" in run(*bonus)[1]
     code, said = run("approve", "study", ann.submission, "--undo-rejection")
     assert code == 0
+    assert "£" in run("status", "study", "--reconcile")[1]
+    assert "£" in run("worker", "list", "study", "--to", "prolific")[1]
+    for kind in ("arr", "board"):
+        assert run("datasheet", "study", f"--{kind}", "--out", f"{kind}.md")[0] == 0
+        written = Path(f"{kind}.md").read_text(encoding="utf-8")
+        assert ("£0.80" in written, "$" in written) == (True, False)
     code, said = run("status", "study", "--reconcile", "--json")
     books: dict[str, Any] = json.loads(said)["books"]["prolific"]
     assert (code, books["differences"], books["left"]) == (0, [], "0.00")
