@@ -329,6 +329,8 @@ class StudyFile(_Section):
         ):
             if not section[name]:  # studies made before there was such a setting keep their hash
                 del section[name]
+        if self.hit.currency == "USD":
+            del values["hit"]["currency"]
         as_before(values)
         if self.prolific == ProlificSection():
             del values["prolific"]

@@ -120,7 +120,7 @@ def test_the_consent_that_is_stored_is_the_one_that_was_read(world: World) -> No
     assert [line for line in text.text.splitlines() if line not in shown] == []
 
 
-def test_P28_the_way_back_follows_at_once_and_again(world: World) -> None:
+def test_P28_P33_P35_the_way_back_has_the_platforms_own_names_and_follows_at_once(world: World) -> None:
     world.publish()
     ann = world.person("Ann")
     ann.take()
@@ -286,7 +286,7 @@ def test_P31_P39_our_own_answers_count_whatever_code_was_brought(world: World, c
     assert found.responses == 4
 
 
-def test_P27_a_submission_without_our_answers_is_named(world: World) -> None:
+def test_P27_P32_the_code_that_everybody_shares_proves_nothing_without_our_answers(world: World) -> None:
     world.publish()
     ann = world.person("Ann")
     ann.take()

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from humaneval.cli.main import main
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow
 from tests.integration.prolific.people import World
 
 
@@ -109,7 +112,7 @@ def test_P19_listening_is_confirmed_and_can_be_repeated(
     assert world.rows() == []
 
 
-def test_simulated_annotators_take_part_at_the_stand_in_and_never_at_prolific(
+def test_P10_simulated_annotators_try_a_study_at_the_stand_in_and_never_at_prolific(
     world: World, run: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.publish()
@@ -120,6 +123,8 @@ def test_simulated_annotators_take_part_at_the_stand_in_and_never_at_prolific(
     told = json.loads(said)
     assert (code, told["submitted"], told["found_nothing"]) == (0, 1, 1)
     assert world.collect().new == 4
+    with reading(world.engine) as session:
+        assert set(session.scalars(select(AssignmentRow.by_program))) == {True}
     monkeypatch.setenv("PROLIFIC_URL", "https://api.prolific.com")
     code, said = run(*simulate, "--to", "prolific")
     assert (code, "only at a stand-in on this machine, not at https://api.prolific.com" in said) == (2, True)
