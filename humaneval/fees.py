@@ -39,6 +39,18 @@ def money(value: str | int | Decimal) -> Decimal:
     return exact
 
 
+SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
+
+
+def sign_of(currency: str) -> str:
+    """What stands before an amount.
+
+    >>> sign_of("GBP"), sign_of("CHF")
+    ('£', 'CHF ')
+    """
+    return SIGNS.get(currency) or (f"{currency} " if currency else "")
+
+
 def dollars(amount: Decimal) -> str:
     """An amount for display.
 

@@ -42,7 +42,8 @@ def world_of(
 
         def make(engine: Engine, name: str = "study", **sections: dict[str, Any]) -> World:
             design = {"annotators": 4, **sections.pop("design", {})}
-            study_factory(engine, name, design=design, **sections)
+            hit = {"currency": "GBP", **sections.pop("hit", {})}
+            study_factory(engine, name, design=design, hit=hit, **sections)
             client = ProlificClient(server.url, server.token, wait=lambda seconds: None)
             project = next(Account(client, "")._projects())["id"]
 

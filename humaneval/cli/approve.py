@@ -67,7 +67,7 @@ def approve_and_tell(
                 "would_approve": list(planned.assignments),
                 "cost": str(total),
             },
-            f"Would approve {count} at {at.endpoint}: ${total} with fees. Nothing was done.",
+            f"Would approve {count} at {at.endpoint}: {at.sign}{total} with fees. Nothing was done.",
         )
         return 0
     # Work that is collected while somebody types the sum is not part of it.

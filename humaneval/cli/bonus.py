@@ -57,9 +57,12 @@ def bonus(
         if options.as_json:
             emit({**facts, "state": paid.state, "would_cost": str(would)})
         elif paid.state == "due":
-            say(f"Would pay ${dollars} at {endpoint} for {purpose!r}: ${would} with fees. Nothing was done.")
+            say(
+                f"Would pay {at.sign}{dollars} at {endpoint} for {purpose!r}: {at.sign}{would} with fees."
+                " Nothing was done."
+            )
         else:
-            say(f"${dollars} for {purpose!r}: {paid.state}. Nothing was done.")
+            say(f"{at.sign}{dollars} for {purpose!r}: {paid.state}. Nothing was done.")
     elif options.as_json:
         emit(
             {
@@ -71,8 +74,8 @@ def bonus(
             }
         )
     elif paid.paid_now:
-        say(f"${paid.amount} paid at {endpoint}, and ${paid.fee} in fees.")
+        say(f"{at.sign}{paid.amount} paid at {endpoint}, and {at.sign}{paid.fee} in fees.")
     elif paid.state == "paid":
-        say(f"${paid.amount} for {purpose!r} was paid before; nothing was paid now.")
+        say(f"{at.sign}{paid.amount} for {purpose!r} was paid before; nothing was paid now.")
     else:
         say("$0.00: no payment due.")

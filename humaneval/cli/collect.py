@@ -151,7 +151,7 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         say(f"Differs: {difference}")
     for note in found.notes:
         say(f"Look at: {note}")
-    tell_hits(found.hits_differ, at.endpoint)
+    tell_hits(found.hits_differ, at.endpoint, at.sign)
 
 
 def _tell_panel(at: StudyAtPlatform, found: CollectedWork) -> None:
@@ -166,9 +166,9 @@ def _tell_panel(at: StudyAtPlatform, found: CollectedWork) -> None:
         say(f"Whether the panel credits {people} is not known: its reply was lost. To call it again: {again}")
 
 
-def tell_hits(differences: Sequence[Difference], endpoint: str) -> None:
+def tell_hits(differences: Sequence[Difference], endpoint: str, sign: str = "$") -> None:
     """Say how HITs differ from the plan, and which of it somebody has accepted."""
-    for line in difference_lines(differences, endpoint):
+    for line in difference_lines(differences, endpoint, sign):
         say(str(line))
 
 

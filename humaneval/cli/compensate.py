@@ -83,8 +83,8 @@ def compensate(
         elif done.made_now:
             what = "pay a bonus" if by_bonus else "put up a HIT"
             say(
-                f"Would {what} of ${dollars} at {endpoint} for {done.worker}: ${total} with fees."
-                " Nothing was done."
+                f"Would {what} of {at.sign}{dollars} at {endpoint} for {done.worker}: {at.sign}{total} with"
+                " fees. Nothing was done."
             )
         else:
             say(f"{done.worker} {'was paid' if done.paid else 'has the HIT already'}. Nothing was done.")
@@ -108,10 +108,10 @@ def _tell(at: StudyAtPlatform, options: RunOptions, assignment: str, done: Compe
         return
     if not done.preview_url:
         where = f"at {at.endpoint} now" if done.made_now else "before; nothing was paid now"
-        say(f"{done.worker} was paid ${done.cost.rewards} {where}.")
+        say(f"{done.worker} was paid {at.sign}{done.cost.rewards} {where}.")
         return
     can = "can now take" if done.made_now else "has been able to take"
-    say(f"{done.worker} {can} ${done.cost.rewards} at {done.preview_url}")
+    say(f"{done.worker} {can} {at.sign}{done.cost.rewards} at {done.preview_url}")
     if done.paid:
         say("It is paid.")
 
@@ -121,11 +121,20 @@ def _tell_entered(at: StudyAtPlatform, options: RunOptions, assignment: str, ent
         facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
         emit({**facts, "dry_run": options.dry_run, **asdict(entered)})
     elif entered.by_platform:
-        say(f"{entered.worker} was paid ${entered.amount} at {at.endpoint} before; nothing was entered.")
+        say(
+            f"{entered.worker} was paid {at.sign}{entered.amount} at {at.endpoint} before;"
+            " nothing was entered."
+        )
     elif options.dry_run:
-        say(f"Would enter ${entered.amount} for {entered.worker}, paid elsewhere. Nothing was done.")
+        say(f"Would enter {at.sign}{entered.amount} for {entered.worker}, paid elsewhere. Nothing was done.")
     elif entered.before is None:
-        say(f"${entered.amount} for {entered.worker} is in the books as paid elsewhere. Nothing was sent.")
+        say(
+            f"{at.sign}{entered.amount} for {entered.worker} is in the books as paid elsewhere."
+            " Nothing was sent."
+        )
     else:
-        corrected = "" if entered.before == entered.amount else f", and is now ${entered.amount}"
-        say(f"${entered.before} for {entered.worker} was in the books as paid elsewhere before{corrected}.")
+        corrected = "" if entered.before == entered.amount else f", and is now {at.sign}{entered.amount}"
+        say(
+            f"{at.sign}{entered.before} for {entered.worker} was in the books as paid elsewhere"
+            f" before{corrected}."
+        )

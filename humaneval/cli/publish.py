@@ -153,7 +153,7 @@ def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) 
 
 
 def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
-    cost = plan.cost
+    cost, sign = plan.cost, at.sign
     new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments - plan.more_places, 'assignment')}"
     say(f"{at.endpoint}: {new} to put up, {plan.already_up:,} up already.")
     if plan.more_places:
@@ -167,17 +167,18 @@ def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
     if plan.lost_rows:
         lost = counted(plan.lost_rows, "row", "was", "were")
         say(f"{lost} lost to excluded annotators; --top-up hands them out again.")
-    say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
-    for line in account_lines(at.platform, plan.hourly):
+    what = f"{sign}{cost.rewards} rewards + {sign}{cost.fees} fees"
+    say(f"Cost if all are approved: {what} = {sign}{cost.total}.")
+    for line in account_lines(at.platform, plan.hourly, sign):
         say(line)
     if plan.fees_unsplit > cost.fees:
         say(
-            f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}, so each HIT has at"
-            " most 9."
+            f"In HITs of 10 assignments or more the fees would be {sign}{plan.fees_unsplit}, so each HIT"
+            " has at most 9."
         )
     say(
-        f"Pay: ${plan.hourly} an hour for an annotator who takes the {plan.expected_minutes:g} minutes that"
-        " you expect."
+        f"Pay: {sign}{plan.hourly} an hour for an annotator who takes the {plan.expected_minutes:g} minutes"
+        " that you expect."
     )
 
 

@@ -69,7 +69,7 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     else:
         for line in waiting_lines(study, endpoint, work):
             say(str(line))
-    tell_hits(differing(opened, endpoint), endpoint)
+    tell_hits(differing(opened, endpoint), endpoint, opened.settings.hit.sign)
 
 
 def _document(

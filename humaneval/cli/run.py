@@ -136,7 +136,8 @@ class App:
         from humaneval.crowd.prolific.platform import Prolific
         from humaneval.crowd.study_at import StudyAtPlatform
 
-        settings, where = self.settings, endpoints.endpoint(endpoint, self.settings)
+        settings = self.settings
+        where = replace(endpoints.endpoint(endpoint, settings), currency=study.settings.hit.currency)
         if endpoint == "local":
             where = replace(where, starts=self.started_by(study.name))
         if endpoint == "link":
@@ -281,30 +282,32 @@ def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *,
     where, spend = endpoint.name, options.spend
     if not (endpoint.spends_money and due):
         if spend is not None:
-            _refuse_other_sum(spend, total)
+            _refuse_other_sum(spend, total, endpoint.sign)
         return
     if not options.live:
         raise UsageError(
-            f"{where} spends real money: ${total}",
+            f"{where} spends real money: {endpoint.sign}{total}",
             f"Confirm it with --live and the sum: --live --spend {total}",
         )
     if spend is None:
         if not sys.stdin.isatty():
             raise UsageError(
-                f"this spends ${total}, and there is no terminal to ask on",
+                f"this spends {endpoint.sign}{total}, and there is no terminal to ask on",
                 f"Give the sum: --live --spend {total}",
             )
         spend = click.prompt(
-            f"This spends ${total} of real money at {where}. Type the sum to continue",
+            f"This spends {endpoint.sign}{total} of real money at {where}. Type the sum to continue",
             default="",
             show_default=False,
             err=True,  # stdout may hold a JSON document
         )
-    _refuse_other_sum(spend, total)
+    _refuse_other_sum(spend, total, endpoint.sign)
 
 
-def _refuse_other_sum(spend: str, total: Decimal) -> None:
+def _refuse_other_sum(spend: str, total: Decimal, sign: str) -> None:
     from humaneval.fees import money
 
-    if money(spend.strip().lstrip("$") or "0") != total:
-        raise UsageError(f"the sum does not match: this costs ${total}, not {spend!r}", "Nothing was sent.")
+    if money(spend.strip().lstrip("$£€") or "0") != total:
+        raise UsageError(
+            f"the sum does not match: this costs {sign}{total}, not {spend!r}", "Nothing was sent."
+        )

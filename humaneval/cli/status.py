@@ -75,30 +75,30 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
         for number, each in enumerate(said[line.endpoint]):
             say(f"{'  ' if number else ''}{each.fact}")
         if line.endpoint in books:
-            _say_books(books[line.endpoint], line.endpoint)
+            _say_books(books[line.endpoint], line.endpoint, line.sign)
     _refuse_differing_books(books, study)  # its hint says what to do first
     for step in steps.lines:
         say(step)
 
 
-def _say_books(books: Reconciled, endpoint: str) -> None:
-    say(f"  Bonuses: ${books.bonuses} by our books, ${books.bonuses_there} by {endpoint}'s.")
+def _say_books(books: Reconciled, endpoint: str, sign: str) -> None:
+    say(f"  Bonuses: {sign}{books.bonuses} by our books, {sign}{books.bonuses_there} by {endpoint}'s.")
     if books.bonuses_unlisted:
-        say(f"  ${books.bonuses_unlisted} more by our books, for HITs that {endpoint} no longer knows.")
+        say(f"  {sign}{books.bonuses_unlisted} more by our books, for HITs that {endpoint} no longer knows.")
     if books.balance is not None:
         say(
-            f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost"
-            f" ${books.held}."
+            f"  Balance at {endpoint}: {sign}{books.balance}; this study paid {sign}{books.paid} and may"
+            f" still cost {sign}{books.held}."
         )
     if books.elsewhere:
-        say(f"  ${books.elsewhere} more was paid elsewhere, by hand.")
+        say(f"  {sign}{books.elsewhere} more was paid elsewhere, by hand.")
     if books.others or books.others_held:
         say(
-            f"  Other studies of this database paid ${books.others} at {endpoint} meanwhile, and may still"
-            f" cost ${books.others_held}."
+            f"  Other studies of this database paid {sign}{books.others} at {endpoint} meanwhile, and may"
+            f" still cost {sign}{books.others_held}."
         )
     if books.left:
-        moved = f"fell by ${books.left}" if books.left > 0 else f"rose by ${-books.left}"
+        moved = f"fell by {sign}{books.left}" if books.left > 0 else f"rose by {sign}{-books.left}"
         say(f"  Since its first HIT the balance {moved} that no study of this database explains.")
     if books.balance is not None and books.unexplained is None:
         say(

@@ -85,25 +85,26 @@ def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]
 
 def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
     done_at = f"about done at {line.about_done_at:%Y-%m-%d %H:%M} UTC; " if line.about_done_at else ""
+    sign = line.sign
     why = f" ({each})" if (each := left_out(line)) else ""
     yield Line(
         f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable{why}; {done_at}"
-        f"spent ${line.spent}."
+        f"spent {sign}{line.spent}."
     )
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     yield Line(
         f"{line.approved} approved, {line.opened} open now; {line.hits_up} of"
-        f" {counted(line.hits, things[:-1])} up{over}; ${line.rewards} paid + ${line.fees} fees."
+        f" {counted(line.hits, things[:-1])} up{over}; {sign}{line.rewards} paid + {sign}{line.fees} fees."
     )
     if line.paid_elsewhere:
-        yield Line(f"${line.paid_elsewhere} of it was paid elsewhere, by hand.")
+        yield Line(f"{sign}{line.paid_elsewhere} of it was paid elsewhere, by hand.")
     if line.hits_unsent:
         yield Line(f"{line.hits_unsent} of them were not sent yet: ", go_on, waits=True)
     if line.median_minutes is not None and line.hourly is not None:
         yield Line(
-            f"Median time {time_taken(line.median_minutes)}: ${line.hourly} an hour, expected"
-            f" ${line.hourly_expected}."
+            f"Median time {time_taken(line.median_minutes)}: {sign}{line.hourly} an hour, expected"
+            f" {sign}{line.hourly_expected}."
         )
 
 
@@ -154,7 +155,7 @@ def _waiting(line: EndpointStatus, study: str) -> Iterator[Line]:
     if line.silent:
         yield Line(f"What is submitted at {line.endpoint} is not known: {line.silent}", waits=True)
     figures = [each for each in line.hits_differ if each.what != GONE]
-    yield from difference_lines(figures, line.endpoint)
+    yield from difference_lines(figures, line.endpoint, line.sign)
     if unaccepted(figures):
         yield Line(
             f"We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: ",
@@ -177,12 +178,12 @@ def _of_panel(line: EndpointStatus, collect: str) -> Iterator[Line]:
         )
 
 
-def difference_lines(differences: Sequence[Difference], endpoint: str) -> Iterator[Line]:
+def difference_lines(differences: Sequence[Difference], endpoint: str, sign: str = "$") -> Iterator[Line]:
     """How HITs differ from the plan, and which of it somebody has accepted."""
     waiting = unaccepted(differences)
-    for words in told(waiting, endpoint):
+    for words in told(waiting, endpoint, sign):
         yield Line(f"Not as planned: {words}", waits=True)
-    for words in told([each for each in differences if each not in waiting], endpoint):
+    for words in told([each for each in differences if each not in waiting], endpoint, sign):
         yield Line(f"Not as planned, and accepted: {words}")
 
 

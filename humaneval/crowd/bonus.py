@@ -177,7 +177,7 @@ def _payment(session: Session, at: StudyAtPlatform, work: AssignmentRow, terms: 
         payment.state = state
     if payment.amount != terms.amount:
         raise UsageError(
-            f"a bonus of ${payment.amount} for {terms.purpose!r} is already {payment.state}",
+            f"a bonus of {at.sign}{payment.amount} for {terms.purpose!r} is already {payment.state}",
             "Give another bonus a purpose of its own: --purpose NAME.",
         )
     return payment
@@ -242,7 +242,7 @@ def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
         return ""
     if prepared.total > bonus.most:
         raise PlatformError(
-            f"{at.endpoint} asks for ${prepared.total} in all, and ${bonus.most} was agreed",
+            f"{at.endpoint} asks for {at.sign}{prepared.total} in all, and {at.sign}{bonus.most} was agreed",
             "Nothing was paid.",
             nothing_done=True,
         )
@@ -257,8 +257,8 @@ def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
 
 def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
     return PlatformError(
-        f"a bonus of ${bonus.amount} for {bonus.assignment} is unconfirmed: it was sent to {at.endpoint},"
-        " which does not show it",
+        f"a bonus of {at.sign}{bonus.amount} for {bonus.assignment} is unconfirmed: it was sent to"
+        f" {at.endpoint}, which does not show it",
         f"Nothing was sent now: it could pay twice. Look at {at.endpoint}'s own page. If it was not paid"
         " there, pay it under another purpose: --purpose NAME.",
     )

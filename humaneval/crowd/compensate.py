@@ -19,7 +19,6 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.bonus import pay_lost_work
 from humaneval.crowd.figures import Difference, compare, figures, told
-from humaneval.crowd.form_of_row import channel_at
 from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.ledger import pay_by_hand
 from humaneval.crowd.letter_text import plain_words
@@ -34,7 +33,7 @@ from humaneval.fees import money
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
-from humaneval.study.words import words_of
+from humaneval.study.words import channel_at, words_of
 from humaneval.text import WRITING, command
 
 COMPENSATE = "compensate"
@@ -171,7 +170,8 @@ def _intended(
         row.request = {**row.request, "amount": str(amount), "reason": reason}
     if row.request["amount"] != str(amount):
         raise UsageError(
-            f"a compensation of ${row.request['amount']} for {work.external_id} is on its way already",
+            f"a compensation of {at.sign}{row.request['amount']} for {work.external_id} is on its way"
+            " already",
             "Give the same amount; it is paid once.",
         )
     if row.request["reason"] != reason:
@@ -234,7 +234,9 @@ def _refuse_other(at: StudyAtPlatform, order: _Order, made: Published) -> None:
     if not found:
         return
     at.platform.expire(made.external_id)
-    lines = told([Difference(made.external_id, what, *each) for what, each in found.items()], at.endpoint)
+    lines = told(
+        [Difference(made.external_id, what, *each) for what, each in found.items()], at.endpoint, at.sign
+    )
     raise PlatformError(
         f"the HIT of this compensation is not as planned: {'; '.join(lines)}",
         f"It was taken down. Correct it at {at.endpoint}, and run the command again.",

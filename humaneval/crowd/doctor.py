@@ -63,7 +63,7 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     yield _settings(at)
     if endpoint.name == LINK:
         return
-    keys = _tried("Keys", lambda: f"${at.platform.check_access()} in the account at {endpoint.name}")
+    keys = _tried("Keys", lambda: f"{at.sign}{at.platform.check_access()} in the account at {endpoint.name}")
     yield keys
     if not keys.ok:
         return
@@ -202,11 +202,13 @@ def _headers(url: str) -> Message | None:
 def _affordable(at: StudyAtPlatform) -> str:
     """Raises PlatformError if the balance does not cover the study."""
     plan, balance = plan_hits(at, dry_run=True), at.platform.balance()
+    cost, sign = plan.cost, at.sign
     if balance is not None and balance < plan.cost.total:
         raise PlatformError(
-            f"${balance}, and the study costs ${plan.cost.total}", f"{at.platform.endpoint.add_funds}."
+            f"{sign}{balance}, and the study costs {sign}{cost.total}",
+            f"{at.platform.endpoint.add_funds}.",
         )
-    return f"${balance}; the HITs to put up cost ${plan.cost.total}, of which ${plan.cost.fees} are fees"
+    return f"{sign}{balance}; the HITs to put up cost {sign}{cost.total}, of which {sign}{cost.fees} are fees"
 
 
 def _as_planned(at: StudyAtPlatform, hits: Sequence[UpHit]) -> str:
@@ -216,7 +218,7 @@ def _as_planned(at: StudyAtPlatform, hits: Sequence[UpHit]) -> str:
     differ = would_note(at, terms_seen(at, standings))
     if differ:
         raise PlatformError(
-            "; ".join(told(differ, at.endpoint)),
+            "; ".join(told(differ, at.endpoint, at.sign)),
             f"Correct it at {at.endpoint}, or accept it: "
             + to_accept(at, lost=all(each.what == GONE for each in differ)),
         )

@@ -108,8 +108,8 @@ def unaccepted(differences: Sequence[Difference]) -> list[Difference]:
     return [each for each in differences if each.accepted_at is None]
 
 
-def told(differences: Sequence[Difference], endpoint: str) -> list[str]:
-    """A line for each kind of difference, with the HITs that have it.
+def told(differences: Sequence[Difference], endpoint: str, sign: str = "$") -> list[str]:
+    """A line for each kind of difference, with the HITs that have it; `sign` stands before amounts.
 
     >>> told([Difference("3A", "reward", "$0.80", "$5.00")], "local")
     ['reward: planned $0.80, local has $5.00 (HIT 3A)']
@@ -118,7 +118,9 @@ def told(differences: Sequence[Difference], endpoint: str) -> list[str]:
     for each in differences:
         groups[each.what, each.planned, each.there].append(each.hit)
     lines = []
-    for (what, planned, there), hits in groups.items():
+    for (what, *both), hits in groups.items():
+        # Figures are stored with a dollar, whatever the currency is.
+        planned, there = (each.replace("$", sign) if what == REWARD else each for each in both)
         more = f" and {len(hits) - SHOWN} more" if len(hits) > SHOWN else ""
         named = f"HIT {', '.join(hits[:SHOWN])}{more}"
         lines.append(

@@ -21,7 +21,7 @@ from humaneval.store.types import table
 from humaneval.study.asked import asked_by
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import MOST_PARSED, settings_of
-from humaneval.study.words import Channel
+from humaneval.study.words import Channel, channel_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,6 @@ def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
 def channel_of(hit: FoundHit) -> Channel:
     """How people come to the forms of `hit`."""
     return cast(Channel, hit.audience) if hit.audience else channel_at(hit.endpoint)
-
-
-def channel_at(endpoint: str) -> Channel:
-    """How people come to the HITs at `endpoint`: words that Mechanical Turk's workers know are for them."""
-    return "hit" if endpoint in ("sandbox", "production") else "task"
 
 
 def tests_of(study: StudyRow, endpoint: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import CONSENT
-from humaneval.crowd.form_of_row import channel_of
+from humaneval.crowd.form_of_row import channel_of, shown_settings
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.outbox import hold_study_at, token_for
@@ -118,11 +118,12 @@ def _consent_kept(connection: Connection, hit: FoundHit, now: datetime) -> str:
 
 def _consent(hit: FoundHit) -> Consent:
     """Made once for each study and channel: filling a text in takes longer than a request should."""
-    place = f"{hit.settings_hash} {hit.audience}"
+    channel = channel_of(hit)
+    place = f"{hit.settings_hash} {hit.audience} {channel}"
     if place not in _made:
         if len(_made) >= MOST_PARSED:
             _made.clear()
-        _made[place] = consent_of(hit.settings, channel_of(hit))
+        _made[place] = consent_of(shown_settings(hit), channel)
     return _made[place]
 
 

@@ -191,7 +191,8 @@ def settled(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> str:
     if payment is None:
         return ""
     where = "elsewhere" if payment.elsewhere else f"at {at.endpoint}"
-    return f"Its worker {'was paid' if payment.state == 'paid' else 'can take'} ${payment.amount} {where}."
+    did = "was paid" if payment.state == "paid" else "can take"
+    return f"Its worker {did} {at.sign}{payment.amount} {where}."
 
 
 def pay_by_hand(at: StudyAtPlatform, assignment: str) -> str:

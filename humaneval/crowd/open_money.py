@@ -80,7 +80,8 @@ def _of_form(
         say = _settling(
             COMPENSATE if due[0].kind == COMPENSATION else BONUS, study.name, shown, form.endpoint
         )
-        yield Open(f"a {due[0].kind} of ${due[0].amount} for form {shown} of {study.name!r} is due", say)
+        what = f"a {due[0].kind} of {settings.hit.sign}{due[0].amount}"
+        yield Open(f"{what} for form {shown} of {study.name!r} is due", say)
     elif form.state == "submitted" and (pays or not link):
         say = command("approve", study.name, shown, *to)
         yield Open(f"form {shown} of {study.name!r} is not approved or rejected yet", say)

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol
 
+from humaneval.fees import sign_of
 from humaneval.text import command
 
 
@@ -38,10 +39,17 @@ class Endpoint:
     rejected work again by itself. Elsewhere a larger HIT costs a higher fee."""
     runs_out: bool = True
     """Whether an offer ends by itself when its time is over."""
+    currency: str = "USD"
+    """Of every amount there."""
     plain_bonuses: bool = False
     """Bonuses carry no reason and no token: the call that pays, made twice, pays twice."""
     starts: str = ""
     """The command that starts it on this machine again, if `up` did before."""
+
+    @property
+    def sign(self) -> str:
+        """What stands before an amount there."""
+        return sign_of(self.currency)
 
     @property
     def add_funds(self) -> str:

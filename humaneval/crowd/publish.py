@@ -14,7 +14,7 @@ from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
 from humaneval.crowd.as_planned import differing, look
 from humaneval.crowd.figures import TERMS, Difference, figures, unaccepted
-from humaneval.crowd.form_of_row import channel_at, form_of
+from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform, perform_each
@@ -29,6 +29,7 @@ from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from humaneval.study.words import channel_at
 
 ZERO = Decimal("0.00")
 
@@ -180,7 +181,7 @@ def _sufficient_balance(at: StudyAtPlatform, offers: Iterable[Offer]) -> Decimal
     cost = sum((hit_cost(at, offer.assignments).total for offer in offers), ZERO)
     if balance is not None and balance < cost:
         raise PlatformError(
-            f"the balance at {at.endpoint} is ${balance}, and this costs ${cost}",
+            f"the balance at {at.endpoint} is {at.sign}{balance}, and this costs {at.sign}{cost}",
             f"Nothing was published. {at.platform.endpoint.add_funds}, or make the study smaller.",
         )
     return balance

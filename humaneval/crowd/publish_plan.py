@@ -24,14 +24,15 @@ from humaneval.crowd.ledger import hit_cost
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
 from humaneval.crowd.participants import refuse_unknown_studies
-from humaneval.crowd.platform import Cost
+from humaneval.crowd.platform import UNASKED, Cost
 from humaneval.crowd.prolific.answered import CODES
 from humaneval.crowd.prolific.draft import new_codes
+from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.review import lost_assignments
 from humaneval.crowd.signatures import new_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
-from humaneval.fees import MANY_ASSIGNMENTS
+from humaneval.fees import MANY_ASSIGNMENTS, SIGNS
 from humaneval.store.engine import writing
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import AssignmentRow, DeletedFormRow, HitRow, OutboxRow
@@ -99,6 +100,22 @@ class _Lost(NamedTuple):
         return _Lost([], [])
 
 
+def _refuse_other_currency(at: StudyAtPlatform) -> None:
+    """Raise UsageError if people would read of another currency than that in which they are paid."""
+    if isinstance(at.platform, Prolific):
+        there = at.platform.account.currency()
+    else:
+        there = "" if at.endpoint in UNASKED else "USD"
+    ours = at.settings.hit.currency
+    if there and there != ours:
+        raise UsageError(
+            f"{at.endpoint} pays in {there}, and the study's reward is in {ours}",
+            f'Make a study with hit.currency = "{there}", and a reward in it.'
+            if there in SIGNS
+            else "Use an account in one of these currencies: " + ", ".join(SIGNS),
+        )
+
+
 def plan_hits(
     at: StudyAtPlatform,
     *,
@@ -115,6 +132,7 @@ def plan_hits(
     refuse_elsewhere(at)
     if invitations:
         _refuse_promise(at)
+    _refuse_other_currency(at)
     # A real run has recorded them before it plans.
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
     unrecorded = {orphan.key for orphan in orphans(at).values()} if dry_run else set()

@@ -33,7 +33,7 @@ SANDBOX = Decimal("10000.00")
 
 
 class Reconciled(NamedTuple):
-    """Our books beside the platform's, in dollars."""
+    """Our books beside the platform's."""
 
     balance: Decimal | None
     """The balance now; None if the platform does not say."""
@@ -138,9 +138,9 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
         bonuses_unlisted=_total(forgotten),
         differences=(
             *there.differences,
-            *told(figures_differ, at.endpoint),
+            *told(figures_differ, at.endpoint, at.sign),
             *states_differ,
-            *_bonuses_differ(at.endpoint, here, there.bonuses),
+            *_bonuses_differ(at, here, there.bonuses),
         ),
     )
 
@@ -254,10 +254,11 @@ def _compensations_due(session: Session, at: StudyAtPlatform) -> Decimal:
 
 
 def _bonuses_differ(
-    endpoint: str, here: Counter[tuple[str, Decimal]], there: Counter[tuple[str, Decimal]]
+    at: StudyAtPlatform, here: Counter[tuple[str, Decimal]], there: Counter[tuple[str, Decimal]]
 ) -> list[str]:
+    sign, endpoint = at.sign, at.endpoint
     return [
-        f"bonus of ${amount} for {assignment}: {there[assignment, amount]} at {endpoint},"
+        f"bonus of {sign}{amount} for {assignment}: {there[assignment, amount]} at {endpoint},"
         f" {here[assignment, amount]} in our ledger"
         for assignment, amount in sorted({*there, *here})
         if there[assignment, amount] != here[assignment, amount]

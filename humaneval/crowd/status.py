@@ -20,6 +20,7 @@ from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.waiting import Place, There
+from humaneval.fees import sign_of
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
@@ -87,17 +88,24 @@ class EndpointStatus(NamedTuple):
     median_minutes: float | None
     """From opening a form to having its answers; None while there are no answers."""
     hourly: Decimal | None
-    """The hourly wage, in dollars, of a worker who took the median time; None also if nothing is paid."""
+    """The hourly wage of a worker who took the median time; None also if nothing is paid."""
     hourly_expected: Decimal
     """The same for a worker who takes `expected_minutes`."""
     hits_differ: tuple[Difference, ...]
     """How HITs differ from the plan, accepted or not."""
+    currency: str
+    """Of every amount here."""
     not_told: int
     """People who are done, and of whom their panel does not know or does not credit them."""
     unsure_told: int
     """People of whom nobody knows whether their panel credits them, because its reply was lost."""
     silent: str
     """Why the platform does not say what is submitted; empty if it does, or was not asked."""
+
+    @property
+    def sign(self) -> str:
+        """What stands before an amount here."""
+        return sign_of(self.currency)
 
 
 def about_done(submitted: int, planned: int, began: datetime | None, now: datetime) -> datetime | None:
@@ -254,6 +262,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hourly=_hourly(reward, minutes) if reward else None,
         hourly_expected=study.settings.hit.hourly,
         hits_differ=differing(study, endpoint),
+        currency=study.settings.hit.currency,
         not_told=records.told.get((endpoint, False), 0),
         unsure_told=records.told.get((endpoint, True), 0),
         silent=there.silent,

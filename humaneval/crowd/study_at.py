@@ -42,6 +42,11 @@ class StudyAtPlatform:
         """The name of the platform's endpoint, as stored rows have it."""
         return self.platform.endpoint.name
 
+    @property
+    def sign(self) -> str:
+        """What stands before an amount."""
+        return self.settings.hit.sign
+
 
 def open_study_at(engine: Engine, name: str, platform: Platform) -> StudyAtPlatform:
     """The study called `name` at `platform`. Raises UsageError with the names that there are."""

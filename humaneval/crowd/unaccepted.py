@@ -26,7 +26,7 @@ def refuse_unaccepted(at: StudyAtPlatform, nothing: str, hits: Collection[int] |
     ]
     if found:
         raise PlatformError(
-            f"what is planned is not what is there: {'; '.join(told(found, at.endpoint))}",
+            f"what is planned is not what is there: {'; '.join(told(found, at.endpoint, at.sign))}",
             f"{nothing} Correct it at {at.endpoint}, or accept it: {to_accept(at)}",
             nothing_done=True,
         )
@@ -55,7 +55,7 @@ def refuse_differing(at: StudyAtPlatform, differences: Sequence[Difference]) -> 
     found = [each for each in unaccepted(differences) if each.what != GONE]
     if found:
         raise PartialError(
-            f"what is planned is not what is there: {'; '.join(told(found, at.endpoint))}",
+            f"what is planned is not what is there: {'; '.join(told(found, at.endpoint, at.sign))}",
             f"No money moves before somebody corrects it at {at.endpoint}, or accepts it: {to_accept(at)}",
         )
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from humaneval.fees import sign_of
 from humaneval.planning.cues import CueScore
 from humaneval.planning.plan import Plan
 from humaneval.report.phrases import mark, warned
@@ -89,7 +90,9 @@ class MoneyFacts:
     @property
     def otherwise(self) -> str:
         """The rewards that were paid and are not the planned one, in words; empty if there are none."""
-        return " and ".join(f"${paid}" for paid in self.rewards_paid if paid != self.reward)
+        return " and ".join(
+            f"{sign_of(self.currency)}{paid}" for paid in self.rewards_paid if paid != self.reward
+        )
 
 
 @dataclass(frozen=True, slots=True)

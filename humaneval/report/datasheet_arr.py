@@ -85,15 +85,15 @@ def _recruited(settings: StudyFile, facts: PeopleFacts, pay: Pay | NotEstimable 
         yield "This software paid nothing to people who came by link, and knows of no pay elsewhere."
     if set(facts.by_endpoint) != {"link"} or not unpaid:
         yield (
-            f"The reward was ${hit.reward} for a form that was expected to take"
-            f" {hit.expected_minutes:g} minutes: ${hit.hourly} an hour."
+            f"The reward was {hit.sign}{hit.reward} for a form that was expected to take"
+            f" {hit.expected_minutes:g} minutes: {hit.sign}{hit.hourly} an hour."
         )
         measured = pay.in_page if isinstance(pay, Pay) else None
         if isinstance(measured, HourlyPay) and measured.workers >= FEWEST:
             yield (
                 "By the page's own timers, the median over"
                 f" {counted(measured.workers, 'person', plural='people')}"
-                f" was ${measured.median:.2f} an hour."
+                f" was {hit.sign}{measured.median:.2f} an hour."
             )
         yield (
             f"People with rejected work: {at_least_five(facts.rejected)}. A person decided about each"

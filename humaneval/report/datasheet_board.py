@@ -110,7 +110,7 @@ def _procedure(settings: StudyFile, rows: int) -> Iterator[str]:
 def _pay(settings: StudyFile) -> Iterator[str]:
     hit = settings.hit
     yield (
-        f"${hit.reward} for a form: ${hit.hourly} an hour at the expected time."
+        f"{hit.sign}{hit.reward} for a form: {hit.sign}{hit.hourly} an hour at the expected time."
         if hit.reward
         else "Nothing is paid."
     )

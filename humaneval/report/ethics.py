@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from humaneval.report.methods import PLATFORMS, listed
 from humaneval.report.people_facts import NOT_TOLD, AgreedTo, PeopleFacts, counted_out
 from humaneval.study.file import StudyFile
+from humaneval.study.words import Channel
 from humaneval.text import counted
 
-CAME_BY = {
-    "hit": "people of a marketplace",
+CAME_BY: Mapping[Channel, str] = {
+    "task": "people of a marketplace",
+    "hit": "people of Mechanical Turk",
     "open": "people who come by an open link",
     "personal": "people with a personal link",
     "panel": "people of a panel",

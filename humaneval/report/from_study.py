@@ -241,6 +241,7 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns)
         else None
     )
     return MoneyFacts(
+        currency=settings.hit.currency,
         reward=settings.hit.reward,
         rewards_paid=tuple(sorted(set(rewards.values()))),
         rewards=paid["reward"],

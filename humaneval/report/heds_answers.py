@@ -169,7 +169,8 @@ def _payment(known: Dossier) -> Answer:
     only_link = known.data.repeat.endpoint == "link"
     if settings.hit.reward == 0 or (only_link and settings.link.pay == "none"):
         return _tick(3)
-    text = f"${settings.hit.reward} per form."
+    sign = settings.hit.sign
+    text = f"{sign}{settings.hit.reward} per form."
     if known.data.money and known.data.money.otherwise:
         text += f" The platform paid {known.data.money.otherwise} for some."
     if isinstance(pay, Pay):
@@ -178,7 +179,9 @@ def _payment(known: Dossier) -> Answer:
             "from opening a form to submitting it, overlaps counted once": pay.union,
             "the same, overlaps counted for each form": pay.work_time,
         }
-        hours = [f"${one.median:.2f} {how}" for how, one in estimates.items() if isinstance(one, HourlyPay)]
+        hours = [
+            f"{sign}{one.median:.2f} {how}" for how, one in estimates.items() if isinstance(one, HourlyPay)
+        ]
         if hours:
             text += f" The hourly wage (median over evaluators) was {'; '.join(hours)}."
     return _tick(1, text=text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from humaneval.domain import Role
+from humaneval.fees import sign_of
 from humaneval.report import phrases, verdicts
 from humaneval.report.contents import DesignFacts, ReportData
 from humaneval.report.latex_text import latex_escaped
@@ -151,13 +152,13 @@ def _annotators(data: ReportData) -> list[str]:
     if data.deleted.forms:
         sentences.append(deleted(*data.deleted))
     if money and money.reward is not None and money.reward > 0 and not (free or data.answerers.only_programs):
-        paid = f"The reward was ${money.reward} per form"
+        paid = f"The reward was {sign_of(money.currency)}{money.reward} per form"
         if money.otherwise:
             paid += f", and {money.otherwise} where the platform paid otherwise than planned"
         if money.median_seconds is not None and money.median_hourly is not None:
             paid += (
                 f". By {money.time_source}, a form took {money.median_seconds / 60:.1f} minutes (median), "
-                f"which comes to ${money.median_hourly} per hour"
+                f"which comes to {sign_of(money.currency)}{money.median_hourly} per hour"
             )
         sentences.append(paid + ".")
     return sentences

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from humaneval.fees import SIGNS
 from humaneval.report import phrases
 from humaneval.report.chapters import chapters
 from humaneval.report.conclusion import conclusion
@@ -21,8 +22,6 @@ from humaneval.report.figures.forest import ceiling_band, score_plot, shaded
 from humaneval.report.score_tables import main_tables, provenance, score_head
 from humaneval.report.sections import Figure
 from humaneval.text import counted
-
-SYMBOLS = {"USD": "$", "GBP": "£", "EUR": "€"}
 
 
 def render_report(data: ReportData) -> str:
@@ -220,7 +219,7 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
 
 
 def _amount(value: Decimal, currency: str) -> str:
-    symbol = SYMBOLS.get(currency, "")
+    symbol = SIGNS.get(currency, "")
     return f"{symbol}{value:,.2f}" if symbol else f"{value:,.2f} {currency}"
 
 

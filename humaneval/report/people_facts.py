@@ -14,13 +14,15 @@ from humaneval.store.queries import Deleted, answerers, deleted_forms
 from humaneval.store.tables import COLLECTED, AssignmentRow, ConsentTextRow, HitRow, StudyRow
 from humaneval.study.consent import Consent, consent_of
 from humaneval.study.stored import Study
-from humaneval.study.words import Channel
+from humaneval.study.words import Channel, channel_at
 from humaneval.text import Answerers
 
 FEWEST = 5
 """Smaller groups are not counted out: in them, a figure may be about a person whom somebody knows."""
 SUPPRESSED = "fewer than 5"
 NOT_TOLD = "number not told"
+NOBODY_YET: tuple[Channel, bool] = ("hit", False)
+"""As whom people would come if nothing is up: by which channel, and whether by link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +89,14 @@ def _agreed(session: Session, study: Study) -> tuple[AgreedTo, ...]:
 
 
 def _to_be_read(session: Session, study: Study) -> tuple[AgreedTo, ...]:
-    audiences = select(HitRow.audience).where(HitRow.study_id == study.id).distinct()
-    channels = sorted(
-        {cast(Channel, audience or "hit") for audience in session.scalars(audiences)} or {"hit"}
+    ways = select(HitRow.audience, HitRow.endpoint).where(HitRow.study_id == study.id).distinct()
+    channels: set[tuple[Channel, bool]] = {
+        (cast(Channel, way) if way else channel_at(at), bool(way)) for way, at in session.execute(ways)
+    }
+    return tuple(
+        AgreedTo(consent_of(study.settings.by_link if by_link else study.settings, channel), None)
+        for channel, by_link in sorted(channels or {NOBODY_YET})
     )
-    return tuple(AgreedTo(consent_of(study.settings, cast(Channel, one)), None) for one in channels)
 
 
 def counted_out(groups: Mapping[str, int]) -> dict[str, str]:

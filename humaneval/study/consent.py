@@ -31,9 +31,12 @@ class Consent:
 
 
 def consent_of(study: StudyFile, channel: Channel) -> Consent:
-    """The consent of `study` for people who come by `channel`: what the page says, with its contact."""
-    settings, words = study if channel == "hit" else study.by_link, words_of(study)
-    lines = [line.strip() for line in words.consent(settings, channel).splitlines() if line.strip()]
+    """The consent of `study` for people who come by `channel`: what the page says, with its contact.
+
+    `study` has the settings as these people read them: see `StudyFile.by_link`.
+    """
+    words = words_of(study, channel)
+    lines = [line.strip() for line in words.consent(study, channel).splitlines() if line.strip()]
     if study.consent.contact:
         lines.append(words.plain("contact", contact=study.consent.contact))
     return Consent(

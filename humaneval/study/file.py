@@ -23,7 +23,7 @@ from pydantic import (
 
 from humaneval.domain import MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
-from humaneval.fees import money
+from humaneval.fees import money, sign_of
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import DETECT, Condition, Question, Settings, load_question
 from humaneval.store.stories import AUTO
@@ -159,6 +159,7 @@ class HitSection(_Section):
     ] = "Read a few short stories and mark the sentence that a machine wrote."
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
+    currency: Literal["USD", "GBP", "EUR"] = "USD"
     expected_minutes: float = Field(4, gt=0)
     assignment_minutes: Whole = Field(45, ge=1, le=525_600)
     lifetime_days: float = Field(7, gt=0, le=365)
@@ -166,8 +167,13 @@ class HitSection(_Section):
 
     @property
     def hourly(self) -> Decimal:
-        """The hourly wage, in dollars, of an annotator who takes `expected_minutes`."""
+        """The hourly wage of an annotator who takes `expected_minutes`."""
         return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
+
+    @property
+    def sign(self) -> str:
+        """What stands before an amount."""
+        return sign_of(self.currency)
 
     @property
     def lifetime_seconds(self) -> int:
@@ -345,6 +351,8 @@ class StudyFile(_Section):
                 del section[name]
         if self.question == DETECT:
             del values["question"]
+        if self.hit.currency == "USD":
+            del values["hit"]["currency"]
         as_before(values)
         if self.prolific == ProlificSection():
             del values["prolific"]

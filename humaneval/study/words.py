@@ -105,7 +105,7 @@ class Words:
 
     def consent(self, study: StudyFile, channel: Channel) -> str:
         """The text of the consent, with the sentences that fit the way people come, and their pay."""
-        pay = self.plain("pay", reward=study.hit.reward) if study.hit.reward else self._unpaid(channel)
+        pay = self._pay(study) if study.hit.reward else self._unpaid(channel)
         language = ENGLISH if _same(study.consent.text, words_in(ENGLISH)["consent"]) else study.page.language
         values = {
             "minutes": number_in(language, float(study.hit.expected_minutes)),
@@ -115,6 +115,17 @@ class Words:
             "stopping": self.plain("stopping_hit" if channel in AT_MARKETPLACES else "stopping_link"),
         }
         return filled_in(study.consent.text, values)
+
+    def _pay(self, study: StudyFile) -> str:
+        if study.hit.currency == "USD":
+            return self.plain("pay", reward=study.hit.reward)
+        return self.plain("pay_in", amount=self.amount(study))
+
+    def amount(self, study: StudyFile) -> str:
+        """The reward with its currency; in English with its sign."""
+        if self.language_of("pay_in") == ENGLISH:
+            return f"{study.hit.sign}{study.hit.reward}"
+        return f"{number_in(self.language, study.hit.reward)} {study.hit.currency}"
 
     def _kept(self, study: StudyFile, channel: Channel) -> str:
         """What is kept, and when it is deleted. Nobody can find what came through an open link again."""
@@ -132,6 +143,14 @@ class Words:
     def _unpaid(self, channel: Channel) -> str:
         """Of a panel we do not know what it pays, so nothing is said."""
         return "" if channel == "panel" else self.plain("pay_none")
+
+
+def channel_at(endpoint: str) -> Channel:
+    """How people come to what is up at `endpoint`, if it is no link: Prolific's come from a panel, and some
+    words are for Mechanical Turk's workers, who know them."""
+    if endpoint == "prolific":
+        return "panel"
+    return "hit" if endpoint in ("sandbox", "production") else "task"
 
 
 def words_of(study: StudyFile | None, channel: Channel = "task") -> Words:

@@ -25,7 +25,7 @@ from humaneval.crowd.work import find_work
 from humaneval.errors import HumanEvalError
 from humaneval.store.engine import connected
 from humaneval.store.types import now
-from humaneval.study.words import Channel
+from humaneval.study.words import channel_at
 from humaneval.web.forms import (
     by_program,
     context,
@@ -46,7 +46,7 @@ from humaneval.web.security import allow_frames
 blueprint = Blueprint("prolific", __name__)
 
 PARTICIPANT, STUDY, SESSION = PLACEHOLDERS
-CHANNEL: Channel = "panel"
+CHANNEL = channel_at(PROLIFIC)
 """The words for people whom a panel has sent."""
 
 

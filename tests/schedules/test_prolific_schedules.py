@@ -63,7 +63,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory, study_factory: Callable[
 
     def study(engine: Engine) -> None:
         open_current(engine)
-        minutes = {"assignment_minutes": MINUTES, "expected_minutes": 4, "reward": "0.80"}
+        minutes = {"assignment_minutes": MINUTES, "expected_minutes": 4, "reward": "0.80", "currency": "GBP"}
         study_factory(engine, STUDY, design={"annotators": PLACES}, hit=minutes)
 
     make_templates(folder, study)

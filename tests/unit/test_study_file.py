@@ -205,6 +205,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "description": "d",
             "keywords": [],
             "reward": "0.81",
+            "currency": "GBP",
             "expected_minutes": 5,
             "assignment_minutes": 46,
             "lifetime_days": 8,

@@ -17,6 +17,7 @@ from humaneval.study.consent import CHANNELS, consent_of
 from humaneval.study.enlarge import Addition, stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import get_study, hash_of_rows, is_simulated, settings_of, study_key, who_answered
+from humaneval.study.words import AT_MARKETPLACES
 from humaneval.text import Answerers, command, counted
 
 
@@ -39,7 +40,10 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     with reading(app.engine) as session:
         row = get_study(session, name)
         settings, additions = settings_of(row), stored_additions(session, row.id)
-        consents = {channel: consent_of(settings, channel) for channel in CHANNELS}
+        consents = {
+            channel: consent_of(settings if channel in AT_MARKETPLACES else settings.by_link, channel)
+            for channel in CHANNELS
+        }
         facts: dict[str, Any] = {
             "study": name,
             "rows": len(row.rows),

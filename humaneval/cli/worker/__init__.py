@@ -46,6 +46,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
     for heading in ("Done", "Approved", "Rejected", "Not counted", "Paid"):
         table.add_column(heading, justify="right")
     table.add_column("Kept out")
+    sign = app.study(study).settings.hit.sign
     for one in people:
         excluded = one.on_list and one.forms < one.allowed
         kept_out = [name for name, on in (("blocked", one.blocked), ("excluded", excluded)) if on]
@@ -55,7 +56,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
             str(one.approved),
             str(one.rejected),
             str(one.excluded_forms),
-            f"${one.paid}",
+            f"{sign}{one.paid}",
             ", ".join(kept_out) or "—",
         )
     if people:

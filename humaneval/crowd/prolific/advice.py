@@ -9,19 +9,17 @@ from humaneval.crowd.platform import Platform
 from humaneval.crowd.prolific.platform import Prolific
 
 
-def account_lines(platform: Platform, hourly: Decimal) -> Iterator[str]:
+def account_lines(platform: Platform, hourly: Decimal, sign: str) -> Iterator[str]:
     """Lines about the account, for a study that pays so much by the hour; none for other platforms."""
     if not isinstance(platform, Prolific):
         return
     advice, balance = platform.account.pay_advice(), platform.balance()
-    if advice.currency and advice.currency != "USD":
-        yield f"The account is in {advice.currency}: read every $ here as {advice.currency}."
     if balance is not None:
-        yield f"Balance at Prolific: ${balance}."
+        yield f"Balance at Prolific: {sign}{balance}."
     if advice.least is not None and hourly < advice.least:
         yield (
-            f"${hourly} an hour is below the ${advice.least} that Prolific asks for at least. It counts the"
-            " time that people really take."
+            f"{sign}{hourly} an hour is below the {sign}{advice.least} that Prolific asks for at least."
+            " It counts the time that people really take."
         )
     elif advice.recommended is not None and hourly < advice.recommended:
-        yield f"Prolific recommends ${advice.recommended} an hour."
+        yield f"Prolific recommends {sign}{advice.recommended} an hour."

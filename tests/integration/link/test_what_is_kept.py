@@ -100,7 +100,7 @@ def test_all_that_is_kept_about_one_person_can_be_shown_and_exported(
 
 
 def test_the_consent_is_kept_with_its_version_hash_moment_and_text(taken: LinkStudy) -> None:
-    consent = consent_of(open_study(taken.engine, "study").settings, "panel")
+    consent = consent_of(open_study(taken.engine, "study").settings.by_link, "panel")
     with reading(taken.engine) as session:
         work = session.scalars(select(AssignmentRow).order_by(AssignmentRow.id)).all()
         (text,) = session.scalars(select(ConsentTextRow)).all()
@@ -110,7 +110,7 @@ def test_the_consent_is_kept_with_its_version_hash_moment_and_text(taken: LinkSt
     assert (text.hash, text.text, text.version) == (consent.hash, consent.text, "1")
     assert "On request we delete all of it" in text.text
     assert "After 90 days we delete ids and comments." in text.text
-    assert "On request" not in consent_of(open_study(taken.engine, "study").settings, "open").text
+    assert "On request" not in consent_of(open_study(taken.engine, "study").settings.by_link, "open").text
 
 
 def test_forgetting_somebody_leaves_nothing_of_them_in_the_files(

@@ -180,7 +180,7 @@ def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world
     assert (books.bonuses_there, books.differences, books.left) == (Decimal("0.50"), (), 0)
 
 
-def test_somebody_who_answered_and_ran_out_of_time_is_paid_once_by_a_bonus(anywhere: World) -> None:
+def test_P27_answers_that_prolific_does_not_have_are_named_and_paid_once_by_a_bonus(anywhere: World) -> None:
     anywhere.publish()
     ann = anywhere.person("Ann")
     ann.take()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
+from lxml.html import document_fromstring
 from sqlalchemy import Engine, event, func, select
 from sqlalchemy.orm import Session
 
@@ -15,7 +16,7 @@ from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.workers import exclude_workers
 from humaneval.store.engine import reading
-from humaneval.store.tables import AnswerRow, AssignmentRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, WorkerIdentityRow, WorkerRow
 from tests.integration.prolific.people import Person, World
 
 
@@ -107,7 +108,19 @@ def test_P25_nobody_is_led_back_before_the_answers_are_stored(world: World) -> N
         assert session.scalar(select(func.count()).select_from(AnswerRow)) == 1
 
 
-def test_P28_the_way_back_follows_at_once_and_again(world: World) -> None:
+def test_the_consent_that_is_stored_is_the_one_that_was_read(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    page = ann.take()
+    ann.answer()
+    with reading(world.engine) as session:
+        (text,) = session.scalars(select(ConsentTextRow)).all()
+        assert text.channel == "panel"
+    shown = " ".join(document_fromstring(page.html).text_content().split())
+    assert [line for line in text.text.splitlines() if line not in shown] == []
+
+
+def test_P28_P33_P35_the_way_back_has_the_platforms_own_names_and_follows_at_once(world: World) -> None:
     world.publish()
     ann = world.person("Ann")
     ann.take()
@@ -273,7 +286,7 @@ def test_P31_P39_our_own_answers_count_whatever_code_was_brought(world: World, c
     assert found.responses == 4
 
 
-def test_P27_a_submission_without_our_answers_is_named(world: World) -> None:
+def test_P27_P32_the_code_that_everybody_shares_proves_nothing_without_our_answers(world: World) -> None:
     world.publish()
     ann = world.person("Ann")
     ann.take()

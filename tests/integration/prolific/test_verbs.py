@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from humaneval.cli.main import main
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow
 from tests.integration.prolific.people import World
 
 
@@ -30,6 +34,7 @@ def run(
         code = int(ended.value.code or 0)
         said = capsys.readouterr()
         assert world.server.token not in said.out + said.err
+        assert "$" not in said.out + said.err  # the account is in pounds
         return code, said.out + said.err
 
     return call
@@ -37,7 +42,7 @@ def run(
 
 def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tuple[int, str]]) -> None:
     code, said = run("publish", "study", "--to", "prolific", "--dry-run")
-    assert (code, "The account is in GBP" in said, "Balance at Prolific: $10000.00." in said) == (
+    assert (code, "Cost if all are approved: £3.20" in said, "Balance at Prolific: £10000.00." in said) == (
         0,
         True,
         True,
@@ -62,6 +67,12 @@ def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tupl
     assert "nothing was paid now" in run(*bonus)[1]
     code, said = run("approve", "study", ann.submission, "--undo-rejection")
     assert code == 0
+    assert "£" in run("status", "study", "--reconcile")[1]
+    assert "£" in run("worker", "list", "study", "--to", "prolific")[1]
+    for kind in ("arr", "board"):
+        assert run("datasheet", "study", f"--{kind}", "--out", f"{kind}.md")[0] == 0
+        written = Path(f"{kind}.md").read_text(encoding="utf-8")
+        assert ("£0.80" in written, "$" in written) == (True, False)
     code, said = run("status", "study", "--reconcile", "--json")
     books: dict[str, Any] = json.loads(said)["books"]["prolific"]
     assert (code, books["differences"], books["left"]) == (0, [], "0.00")
@@ -101,7 +112,7 @@ def test_P19_listening_is_confirmed_and_can_be_repeated(
     assert world.rows() == []
 
 
-def test_simulated_annotators_take_part_at_the_stand_in_and_never_at_prolific(
+def test_P10_simulated_annotators_try_a_study_at_the_stand_in_and_never_at_prolific(
     world: World, run: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.publish()
@@ -112,6 +123,8 @@ def test_simulated_annotators_take_part_at_the_stand_in_and_never_at_prolific(
     told = json.loads(said)
     assert (code, told["submitted"], told["found_nothing"]) == (0, 1, 1)
     assert world.collect().new == 4
+    with reading(world.engine) as session:
+        assert set(session.scalars(select(AssignmentRow.by_program))) == {True}
     monkeypatch.setenv("PROLIFIC_URL", "https://api.prolific.com")
     code, said = run(*simulate, "--to", "prolific")
     assert (code, "only at a stand-in on this machine, not at https://api.prolific.com" in said) == (2, True)
