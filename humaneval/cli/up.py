@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.live import Live
 from rich.text import Text
+from sqlalchemy import select
 
 from humaneval.cli.market.options import DEFAULT_FILE
 from humaneval.cli.run import App, console, warn_if_open, with_app
@@ -20,16 +21,18 @@ from humaneval.market.serving import is_local
 from humaneval.running.addresses import Wish, choose
 from humaneval.running.browser import open_pages
 from humaneval.running.up import Addresses, bring_up
+from humaneval.store.engine import reading
+from humaneval.store.tables import StudyRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
-from humaneval.text import command, counted
+from humaneval.text import command, counted, listed
 from humaneval.web.requester import token_of
 
 PORT = click.IntRange(1, 65535)
 
 
 @click.command()
-@click.argument("study")
+@click.argument("study", required=False)
 @click.option("--port", type=PORT, help="Port of the forms and of your pages. [default: as before, or 8730]")
 @click.option("--market-port", type=PORT, help="Port of the marketplace. [default: as before, or 8731]")
 @click.option(
@@ -41,7 +44,12 @@ PORT = click.IntRange(1, 65535)
 )
 @with_app
 def up(
-    app: App, study: str, port: int | None, market_port: int | None, public_url: str | None, as_json: bool
+    app: App,
+    study: str | None,
+    port: int | None,
+    market_port: int | None,
+    public_url: str | None,
+    as_json: bool,
 ) -> None:
     """Put STUDY up on this machine and collect the answers, until Ctrl-C.
 
@@ -49,6 +57,8 @@ def up(
     annotators, and for you. Run it again to go on: the addresses stay the same. This folder's
     marketplace is used if it runs already, and so is one that a setting names.
     """
+    if study is None:
+        raise _unnamed(app)
     opened = app.study(study)
     elsewhere = endpoints_of(opened)
     if elsewhere and "local" not in elsewhere:
@@ -68,6 +78,17 @@ def up(
     else:
         with _Told(opened) as told:
             bring_up(at, places, here.study_at, token, told)
+
+
+def _unnamed(app: App) -> UsageError:
+    """The error for a command that names no study."""
+    with reading(app.engine) as session:
+        names = session.scalars(select(StudyRow.name).order_by(StudyRow.id.desc())).all()
+    if not names:
+        make = command("study", "create", "NAME", "--from", "FILE")
+        return UsageError("there is no study yet", f"Make one: `{make}`.")
+    others = f" The others are {listed(names[1:])}." if names[1:] else ""
+    return UsageError("no study is named", f"For the newest: `{command('up', names[0])}`.{others}")
 
 
 class _Told:

@@ -330,6 +330,16 @@ def test_until_something_is_published_by_hand_up_is_the_next_command(
     assert "humaneval up other" in command("score", "other").err
 
 
+def test_up_without_a_name_says_the_newest_study(
+    study: str, command: Command, sqlite_engine: Engine, study_factory: Callable
+) -> None:
+    assert "For the newest: `humaneval up study`." in command("up").err
+    study_factory(sqlite_engine, name="other", design={"annotators": 12})
+    refused = command("up")
+    assert refused.code == 2
+    assert "For the newest: `humaneval up other`. The others are study." in refused.err
+
+
 def test_commands_that_miss_the_servers_of_up_name_it(
     study: str, command: Command, sqlite_engine: Engine, platform: MTurk
 ) -> None:
