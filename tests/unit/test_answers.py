@@ -109,7 +109,7 @@ def test_an_answer_is_stored_and_told_whole(
     asked: Asked, answer: Answer, columns: dict[str, object], told: str, said: str
 ) -> None:
     assert asked.stored(answer) == columns
-    assert asked.answer(answer[next(iter(answer))], columns.get("answer"), 5) == answer  # type: ignore[arg-type]  # JSON
+    assert asked.answer(answer[next(iter(answer))], columns.get("answer"), 5) == answer
     assert _told(Given(1, answer)) == told
     assert _told(None) == "none"
     assert asked.said(answer, 5) == said
