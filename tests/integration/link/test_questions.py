@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from math import sqrt
-from statistics import mean, stdev
 from typing import Any
 
 import pytest
@@ -24,15 +21,16 @@ from humaneval.settings import Settings
 from humaneval.simulated import Skills, crowd_for, follow_links, work_through
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow, WorkerRow
-from humaneval.study.asked import asked_by, truth_of, with_truth
+from humaneval.store.tables import ResponseRow, WorkerRow
+from humaneval.study.asked import asked_by
 from humaneval.study.create import create_study
+from humaneval.study.scores import collected
 from humaneval.study.stored import Study, open_study, study_key
 from humaneval.web.app import create_app, running
 from tests.integration.link.people import LinkStudy
 from tests.integration.test_questions import fill, read, stories_of
 
-SKILLS = Skills(by_generator={"control": 1.0, "human": 0.0, "ilm": 0.2, "lm": 0.8})
+SKILLS = Skills(by_generator={"control": 1.0, "human": 0.1, "ilm": 0.2, "lm": 0.8})
 SCORED = {"human", "ilm", "lm"}
 PEOPLE, TOKEN = 30, "t" * 32
 SCALES = {"fluency": ["not fluent", "fluent"], "fit": ["does not fit", "fits well"]}
@@ -59,40 +57,23 @@ def asked(sqlite_engine: Engine) -> Iterator[Callable[..., LinkStudy]]:
         yield make
 
 
-def scores_of(study: Study) -> dict[tuple[str, str], list[float]]:
-    """The outcomes of forms that count, by generator and scale; those of controls apart."""
-    asked, found = asked_by(study.settings), defaultdict(list)
-    with reading(study.engine) as session:
-        lines = session.execute(
-            with_truth(
-                select(ResponseRow.choice, ResponseRow.answer)
-                .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-                .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-                .where(AssignmentRow.excluded == "", PassageRow.role != Role.CONTROL)
-            )
-        ).all()
-    for line in lines:
-        truth = truth_of(line, study.settings)
-        answer = asked.answer(line.choice, line.answer, truth.sentences)
-        for scale in asked.question.scales(asked.settings, truth.sentences):
-            worth = asked.question.outcomes(truth, answer, scale.name, asked.settings)
-            for generator, outcome in zip(truth.generators, worth, strict=True):
-                found[generator, scale.name].append(outcome)
-    return found
-
-
-def _hold_the_truth(study: Study, question: str) -> None:
-    scores, sentences = scores_of(study), max(study.settings.design.positions)
+def _hold_the_truth(study: Study, excluded: int) -> None:
+    """The intervals of `score` hold the skills that the simulated people have, and leave out who missed."""
+    table, sentences = collected(study).table(), max(study.settings.design.positions)
+    assert table.annotators.excluded == excluded
+    assert 2 <= excluded <= 10
     asked, settings = asked_by(study.settings)
-    assert {name for name, _ in scores} == SCORED
     skills = {name: SKILLS.of(name) for name in SCORED}
-    for (name, scale), outcomes in scores.items():
-        if question == "boundary" and name == "human":  # its boundary is always after the end
-            continue
-        truth = asked.true_score(name, skills, settings, sentences, scale)
-        assert truth is not None
-        width = 3 * max(stdev(outcomes), 0.1) / sqrt(len(outcomes))
-        assert abs(mean(outcomes) - truth) <= width, (name, scale, mean(outcomes), truth)
+    for scale in table.all_scales:
+        rows = [row for row in scale.scores if row.role is not Role.CONTROL]
+        assert {row.generator for row in rows} == SCORED
+        for row in rows:
+            if asked.rest and row.role is Role.HUMAN:  # its boundary is always after the end
+                continue
+            truth = asked.true_score(row.generator, skills, settings, sentences, scale.scale.name)
+            assert truth is not None
+            assert row.interval is not None
+            assert row.interval.low <= truth <= row.interval.high, (row, truth)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -107,8 +88,7 @@ def test_people_of_known_skill_give_the_truth_back_by_link(asked: Callable, ques
     assert collected.responses == PEOPLE * study.settings.row_size
     why = [work.excluded for work in review_work(study, "link")]
     assert set(why) == {"", MISSED_CONTROL}
-    assert 2 <= why.count(MISSED_CONTROL) <= 10
-    _hold_the_truth(study, question)
+    _hold_the_truth(study, why.count(MISSED_CONTROL))
     _the_requester_reads_answers_in_words(up, question)
 
 
@@ -146,5 +126,5 @@ def test_people_of_known_skill_give_the_truth_back_at_the_marketplace(
     assert work_through(crowd, up.preview_urls[0], study_key(study)) == (PEOPLE, 0)
     found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.responses, found.differences) == (4 * PEOPLE, ())
-    assert {work.excluded for work in review_work(study, "local")} == {"", MISSED_CONTROL}
-    _hold_the_truth(study, "rate")
+    why = [work.excluded for work in review_work(study, "local")]
+    _hold_the_truth(study, why.count(MISSED_CONTROL))
