@@ -108,6 +108,13 @@ def test_the_best_of_three_is_preferred_to_both_others() -> None:
     assert told == [["x", "y", -1], ["y", "z", 1]]
 
 
+def test_one_cell_may_have_both_systems() -> None:
+    sheet = sheet_of(pair=["x,y", "x;z", "['y', 'z']"], best=["y", "same", "y"])
+    made = comparisons(sheet, judged(sheet, ["best"]).frame, {"pair": "pair"})
+    told = made.frame[[FIRST, SECOND, OUTCOME]].to_numpy().tolist()
+    assert told == [["x", "y", -1], ["x", "z", 0], ["y", "z", 1]]
+
+
 def test_two_answers_are_compared_without_systems() -> None:
     sheet = sheet_of(pick=["ours"] * 6 + ["base"] * 2 + ["no difference"], who=list("abcdefghi"))
     frame = judged(sheet, ["pick"], worker="who").frame
