@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,12 @@ def judged(
 ) -> Judged:
     """One row for each judgment in the columns `values`, in the order of the file.
 
-    {} stands for a number (in `numbers`, if given); in `items`, `by` and `worker` it stands for the same
-    number. `split` says how a cell holds several judgments (`foreign.splitting`); the number is then the
-    place in the cell. They are by different people about one item if the cell of `worker` splits into as many
-    parts, or if nobody is named; else they are about different items. Blank cells are not judgments, and are
-    counted. Values that are the same number (3 and 3.0), or with `ignore_case` differ only in case, become
-    the most common one. Raises UsageError for unknown columns.
+    {} stands for a number (in `numbers`, if given), and * for any text; in `items`, `by` and `worker` {}
+    stands for the same number. `split` says how a cell holds several judgments (`foreign.splitting`); the
+    number is then the place in the cell. They are by different people about one item if the cell of `worker`
+    splits into as many parts, or if nobody is named; else they are about different items. Blank cells are not
+    judgments, and are counted. Values that are the same number (3 and 3.0), or with `ignore_case` differ only
+    in case, become the most common one. Raises UsageError for unknown columns.
     """
     questions = _questions(sheet.frame, values, numbers)
     groups = {_label(sheet.frame, name): name for name in by}
@@ -159,7 +160,7 @@ def _part(
     """The judgments `texts` of one question, a row for each row of the sheet; by different `people` the
     question is the same for all parts of a cell."""
     frame, size = sheet.frame, len(sheet.frame)
-    keys = list(zip(*(_texts(frame, name, one, "--item") for name in items), strict=True))
+    keys = list(zip(*(_named(frame, name, one, "--item") for name in items), strict=True))
     own_items = any(PLACE in name for name in items)
     question = one.flag if own_items else one.source if people else one.column
     workers: list[str | None]
@@ -174,7 +175,7 @@ def _part(
         LINE: list(frame.index),
         COLUMN: [one.column] * size,
         NUMBER: [one.number] * size,
-        **{label: _grouped(frame, name, one) for label, name in groups.items()},
+        **{label: _named(frame, name, one, "--by") for label, name in groups.items()},
         WORKER: workers,
         PERSON: [(line, one.part if people else None) for line in frame.index],
         ITEM: [(*key, question) if any(key) else None for key in keys] if items else [None] * size,
@@ -269,6 +270,11 @@ def _cells(sheet: Sheet, name: str) -> list[str]:
 def _questions(frame: pd.DataFrame, values: Sequence[str], numbers: range | None) -> list[_Question]:
     found: dict[str, _Question] = {}
     for flag in values:
+        matching = [] if flag in frame.columns else _matching(frame, flag)
+        for name in matching:
+            found.setdefault(name, _Question(name, flag, None, name))
+        if matching:
+            continue
         if PLACE not in flag:
             name = column(frame, flag, "--value")
             found.setdefault(name, _Question(name, name, None, name))
@@ -281,14 +287,22 @@ def _questions(frame: pd.DataFrame, values: Sequence[str], numbers: range | None
     return list(found.values())
 
 
+def _matching(frame: pd.DataFrame, flag: str) -> list[str]:
+    """The columns that fit a name with *, which stands for any text."""
+    pattern = flag.strip().casefold()
+    names = [str(name) for name in frame.columns]
+    return [name for name in names if fnmatchcase(name.casefold(), pattern)] if "*" in flag else []
+
+
 def _label(frame: pd.DataFrame, name: str) -> str:
     return name.strip() if PLACE in name or name.strip() == COLUMN else column(frame, name, "--by")
 
 
-def _grouped(frame: pd.DataFrame, name: str, one: _Question) -> list[str]:
+def _named(frame: pd.DataFrame, name: str, one: _Question, flag: str) -> list[str]:
+    """The cells of a column, or the name of the column of the judgments themselves."""
     if name.strip() == COLUMN and COLUMN not in frame.columns:
         return [one.column] * len(frame)
-    return _texts(frame, name, one, "--by")
+    return _texts(frame, name, one, flag)
 
 
 def _texts(frame: pd.DataFrame, name: str, one: _Question, flag: str) -> list[str]:

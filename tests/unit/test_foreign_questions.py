@@ -252,6 +252,15 @@ def test_columns_and_places_may_be_people() -> None:
         judged(sheet, ["Ann"], worker="(number)")
 
 
+def test_a_row_for_each_person_has_a_column_for_each_item() -> None:
+    sheet = sheet_of(worker=["ann", "bob"], **{"7#1": ["A", "A"], "7#2": ["B", None], "9#1": ["A", "B"]})
+    made = judged(sheet, ["*#*"], items=["(column)"], worker="worker")
+    assert made.frame[ITEM].nunique() == 3
+    assert {row[0]: row[1] for row in agreement(made.frame, []).rows}["agreeing pairs"] == 2
+    with pytest.raises(UsageError, match="there is no column"):
+        judged(sheet, ["x*"])
+
+
 def test_json_objects_of_a_table_are_columns_where_one_is_named() -> None:
     sheet = sheet_of(a=['[{"c": "A", "x": "m"}, {"c": "B", "x": "n"}]', '[{"c": "B", "x": "n"}]'])
     assert list(with_json(sheet, ["b"]).frame.columns) == ["a"]
