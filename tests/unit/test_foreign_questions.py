@@ -221,6 +221,20 @@ def test_parts_of_one_person_are_items_and_parts_of_several_are_people() -> None
         judged(sheet_of(v=["4;2;1"], who=["ann;bob"]), ["v"], worker="who", split=";")
 
 
+def test_systems_in_a_list_beside_their_ratings_are_the_groups() -> None:
+    sheet = sheet_of(s=["s1", "s2"], sys=["lm; ilm", "ilm; lm"], v=["4; 2", "3; 5"], note=["a; b; c", "d"])
+    made = judged(sheet, ["v"], items=["s"], by=["sys"], split=";")
+    assert made.frame[["sys", VALUE]].to_numpy().tolist() == [
+        ["lm", "4"],
+        ["ilm", "2"],
+        ["ilm", "3"],
+        ["lm", "5"],
+    ]
+    assert list(clusters(made.frame).worker) == [0, 0, 1, 1]  # a row is one person's
+    other = judged(sheet, ["v"], by=["note"], split=";")
+    assert set(other.frame["note"]) == {"a; b; c", "d"}
+
+
 def test_parts_that_are_not_what_was_said_are_refused() -> None:
     with pytest.raises(InputError, match="1 cell is no JSON list or object in v: line 3"):
         judged(sheet_of(v=["[1]", "4;5"]), ["v"], split="json")
