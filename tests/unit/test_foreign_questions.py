@@ -154,6 +154,8 @@ def test_words_become_what_they_stand_for_all_at_once() -> None:
     turned = mapped(judged(sheet_of(v=["1", "2", "5.0"]), ["v"]), {"1": "5", "5": "1", "4": "2"})
     assert values(turned) == ["5", "2", "1"]
     assert turned.sheet.notes == ("nobody answered 4, named by --map",)
+    words_too = mapped(judged(sheet_of(v=["1 (best)", "2 - fair", "no 3 or 4"]), ["v"]), {"1": "5", "2": "4"})
+    assert values(words_too) == ["5", "4", "no 3 or 4"]
     with pytest.raises(InputError, match="no answer is one of very typical, named by --map; the answers are"):
         mapped(judged(sheet_of(v=["Very typical"]), ["v"]), {"very typical": "5"})
 
