@@ -51,7 +51,9 @@ def test_no_page_tells_which_sentence_was_replaced(question: str) -> None:
 def test_a_marked_sentence_is_the_one_at_the_position() -> None:
     settings = study("rate", {"mark": True})
     text = page(settings, shown(settings, 2))
-    assert re.findall("<mark>(.*?)</mark>", text) == ["Ben &lt;b&gt;left&lt;/b&gt;."]
+    (marked,) = re.findall("<mark>(.*?)</mark>", text)
+    assert re.sub("<span.*?</span>", "", marked).strip() == "Ben &lt;b&gt;left&lt;/b&gt;."
+    assert re.findall(r'<span class="unseen">(.*?)</span>', marked) == ["Marked: ", " End of the mark."]
 
 
 def test_a_pair_stands_side_by_side_and_only_its_order_differs() -> None:
