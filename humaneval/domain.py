@@ -306,18 +306,6 @@ class ChecksStories(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An annotator's answer to the passage at `place` (from 1) of a form: the marked sentence (1–5).
-
-    `seconds` is how long the passage was on screen before the choice; None if the browser did not say.
-    """
-
-    place: int
-    choice: int
-    seconds: float | None = None
-
-
 def rounded_up(number: int, unit: int) -> int:
     """The smallest multiple of `unit` that is not below `number`."""
     return -(-number // unit) * unit

@@ -36,7 +36,8 @@ from humaneval.text import command, listed
     "skills",
     multiple=True,
     metavar="[GENERATOR=]SKILL",
-    help="The probability, 0 to 1, that an annotator knows the machine's sentence. Can be repeated.",
+    help="How plainly people see the machine, 0 to 1: how often they find it, or how low they rate it."
+    " Can be repeated.",
 )
 @click.option(
     "--careless",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -79,7 +79,7 @@ def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
     settings = shown_settings(hit)
     with connected(engine) as connection:
         rows = connection.execute(_SHOWN, {"row": row_id}).all() if row_id is not None else []
-    passages = tuple(_shown(row, settings) for row in rows)
+    passages = _shown(rows, settings)
     form_hash = rows[0].shown_hash if rows else ""
     return Form(settings, passages, form_hash, hit.simulated, tests_at(hit.is_test, hit.endpoint))
 
@@ -113,20 +113,24 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
     if row_id is None:
         return Form(settings, (), "", study.simulated, tests)
     rows = session.execute(_SHOWN, {"row": row_id}).all()
-    passages = tuple(_shown(row, settings) for row in rows)
+    passages = _shown(rows, settings)
     return Form(settings, passages, rows[0].shown_hash, study.simulated, tests)
 
 
-def _shown(row: Any, study: StudyFile) -> ShownPassage:
-    """A passage of a row. Its position leaves the database only if the question tells it."""
+def _shown(rows: Sequence[Any], study: StudyFile) -> tuple[ShownPassage, ...]:
+    """The passages of a row. Their positions go no further if the question does not tell them."""
     question, settings = asked_by(study)
-    return ShownPassage(
-        row.place,
-        tuple(row.sentences),
-        row.title if study.page.show_titles else "",
-        row.position if tells_position(question) else 0,
-        alternative=row.alternative or "",
-        fields=tuple(field.name for field in question.fields(settings, len(row.sentences))),
+    told = tells_position(question)
+    return tuple(
+        ShownPassage(
+            row.place,
+            tuple(row.sentences),
+            row.title if study.page.show_titles else "",
+            row.position if told else 0,
+            alternative=row.alternative or "",
+            fields=tuple(field.name for field in question.fields(settings, len(row.sentences))),
+        )
+        for row in rows
     )
 
 

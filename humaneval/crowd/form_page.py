@@ -120,6 +120,7 @@ def templates(question: Path) -> Environment:
     return environment
 
 
+@cache
 def tells_position(question: Question) -> bool:
     """Whether the question has a way of its own to show the sentence at the position: the template
     `sentence.html`. Without one, the position reaches no page."""
@@ -144,24 +145,35 @@ def _asset(name: str) -> str:
 
 def render_form(form: Form, delivery: Delivery) -> str:
     """The form as HTML. Forms that nobody has filled in differ in their stories only."""
-    told = any(shown.position for shown in form.passages)
-    if told or delivery.static or form != _untouched(form):
+    form = as_shown(form, delivery.channel)
+    if delivery.static or form != _untouched(form):
         return _rendered(form, delivery)
-    like = tuple((bool(shown.title), len(shown.sentences)) for shown in form.passages)
+    like = tuple((*map(bool, _asides(shown)), len(shown.sentences)) for shown in form.passages)
     key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, delivery.may_decline, like)
     values = [delivery.action, delivery.token, form.form_hash]
-    values += [text for shown in form.passages for text in (shown.title, *shown.sentences)]
+    values += [text for shown in form.passages for text in (*_asides(shown), *shown.sentences)]
 
     def skeleton(holes: Sequence[str]) -> str:
         rest = iter(holes[3:])
         passages = []
         for shown in form.passages:
-            title, *sentences = (next(rest) for _ in range(1 + len(shown.sentences)))
-            passages.append(replace(shown, title=title if shown.title else "", sentences=tuple(sentences)))
+            # What is empty stays so: templates ask.
+            title, infill, alternative = (
+                next(rest) if text else next(rest) and "" for text in _asides(shown)
+            )
+            sentences = tuple(next(rest) for _ in shown.sentences)
+            passages.append(
+                replace(shown, title=title, infill=infill, alternative=alternative, sentences=sentences)
+            )
         delivered = replace(delivery, action=holes[0], token=holes[1])
         return _rendered(replace(form, passages=tuple(passages), form_hash=holes[2]), delivered)
 
     return filled(key, form.study, values, skeleton)
+
+
+def _asides(shown: ShownPassage) -> tuple[str, str, str]:
+    """The texts of a passage that it may lack."""
+    return shown.title, shown.infill, shown.alternative
 
 
 def render_handover(
@@ -188,14 +200,16 @@ def _rendered(form: Form, delivery: Delivery) -> str:
         "form.html",
         form.study,
         delivery.channel,
-        form=as_shown(form, delivery.channel),
+        form=form,
         delivery=delivery,
         root=delivery.root,
     )
 
 
 def as_shown(form: Form, channel: Channel) -> Form:
-    """The form with the sentences at told positions as the question shows them."""
+    """The form with the sentences at told positions as the question shows them, as HTML."""
+    if not any(shown.position for shown in form.passages):
+        return form
     words = PageWords(words_of(form.study, channel), form.study.page.language)
     return replace(form, passages=tuple(_told(shown, form.study, words) for shown in form.passages))
 
@@ -208,7 +222,7 @@ def _told(shown: ShownPassage, study: StudyFile, words: PageWords) -> ShownPassa
     infill = sentences[shown.position - 1]
     template = templates(question.folder).get_template("sentence.html")
     sentences[shown.position - 1] = Markup(template.render(words=words, settings=settings, sentence=infill))
-    return replace(shown, sentences=tuple(sentences), infill=infill)
+    return replace(shown, position=0, sentences=tuple(sentences), infill=infill)
 
 
 def render(template: str, study: StudyFile | None, channel: Channel, **values: object) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.resources import bundled, word_languages, words_in
-from humaneval.scoring.questions.question import DETECT, load_question
+from humaneval.scoring.questions.question import CHOICE, DETECT, load_question
 from humaneval.text import command, number_in
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ SETTINGS = {
 """Words that are settings of the study file, and their sections. The consent is `consent.text`."""
 ANY = "_any"
 """The end of the keys of texts for stories of another number of sentences than the example."""
+SCALE = "scale_"
+"""The beginning of the keys of words that name the scales of a study on its page."""
 CONSENT_PLACEHOLDERS = ("minutes", "reward", "pay", "kept", "stopping")
 """What is filled in in `consent.text`. The last three are sentences that depend on channel and pay."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -218,8 +220,12 @@ def _same(setting: object, english: str) -> bool:
 def refuse_words(study: StudyFile, where: str) -> None:
     """Raise SettingsError for a word that no page has, and for a text with other placeholders than the word
     that it replaces."""
-    folder = load_question(study.question).folder
-    english = words_in(ENGLISH, question=folder)
+    folder = study.asked.folder
+    scales = study.asked.fields(study.answer_settings, study.asked.example.sentences)
+    english = {
+        **words_in(ENGLISH, question=folder),
+        **{f"{SCALE}{field.name}": field.name for field in scales if field.name != CHOICE},
+    }
     for key, text in study.words.items():
         if (base := key.removesuffix(ANY)) in SETTINGS:
             setting = f"{SETTINGS[base]}.{'text' if base == 'consent' else base}"

@@ -62,9 +62,9 @@ class Pages:
         pairs = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", self.get(page).text)
         return {name: plain(re.sub(r' <span class="quiet">.*', "", value)) for name, value in pairs}
 
-    def rows(self, page: str) -> dict[str, list[str]]:
-        """The cells of each row of the page's first table, by its head."""
-        table = self.get(page).text.partition("<table>")[2].partition("</table>")[0]
+    def rows(self, page: str, number: int = 1) -> dict[str, list[str]]:
+        """The cells of each row of a table of the page, by its head."""
+        table = self.get(page).text.split("<table>")[number].partition("</table>")[0]
         lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
         return {plain(line[0]): list(map(plain, line[1:])) for line in lines}
 
@@ -255,7 +255,12 @@ def test_a_person_has_their_answers_in_order_what_stood_out_and_their_pay(
 def test_a_passage_has_all_answers_to_it(sqlite_engine: Engine, half: Pages) -> None:
     with sqlite_engine.connect() as connection:
         ids = connection.scalars(select(PassageRow.id)).all()
-    people = [name for id in ids for name in half.rows(f"study/study/passages/{id}") if name != "Person"]
+    answered = [id for id in ids if "How people answered" in half.get(f"study/study/passages/{id}").text]
+    people = [name for id in answered for name in half.rows(f"study/study/passages/{id}", 2)]
+    people = [name for name in people if name != "Person"]
+    given = [half.rows(f"study/study/passages/{id}") for id in answered]
+    assert set(given[0]) == {"Answer", *(f"sentence {number}" for number in range(1, 6))}
+    assert sum(int(n) for rows in given for (n,) in rows.values() if n != "People") == len(people)
     assert sorted(people) == sorted([f"p{number:03}" for number in range(8)] * 4)
     assert half.get(f"study/study/passages/{max(ids) + 1}").status_code == 404
     assert half.get(f"study/study/passages/{'9' * 30}").status_code == 404

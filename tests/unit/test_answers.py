@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from humaneval.crowd.answers import Given, fields_from_xml, read_answers
+from humaneval.crowd.submissions import _told
 from humaneval.errors import InputError
 from humaneval.scoring.questions.question import Answer, load_question
 from humaneval.study.asked import Asked
@@ -88,3 +89,27 @@ def test_the_practice_story_of_each_question_has_an_obvious_answer(
     asked: Asked, fields: dict[str, str], went: str
 ) -> None:
     assert read_answers(fields, asked, {}).practised == went
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "columns", "told", "said"),
+    [
+        (DETECT, {"choice": 3}, {"choice": 3}, "3", "sentence 3"),
+        (
+            RATE,
+            {"fluency": 4, "fit": 1},
+            {"choice": 4, "answer": {"fluency": 4, "fit": 1}},
+            "fluency 4, fit 1",
+            "fluency 4 of 4, fit 1 of 4",
+        ),
+        (BOUNDARY, {"choice": 6}, {"choice": 6}, "6", "all by a person"),
+    ],
+)
+def test_an_answer_is_stored_and_told_whole(
+    asked: Asked, answer: Answer, columns: dict[str, object], told: str, said: str
+) -> None:
+    assert asked.stored(answer) == columns
+    assert asked.answer(answer[next(iter(answer))], columns.get("answer"), 5) == answer
+    assert _told(Given(1, answer)) == told
+    assert _told(None) == "none"
+    assert asked.said(answer, 5) == said

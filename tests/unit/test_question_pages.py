@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from humaneval.crowd.form_of_row import _shown
-from humaneval.crowd.form_page import Delivery, Form, ShownPassage, render_form
+from humaneval.crowd.form_page import Delivery, Form, ShownPassage, _rendered, as_shown, render_form
+from humaneval.errors import SettingsError
 from humaneval.resources import bundled
+from humaneval.scoring.questions.question import question_names
 from humaneval.study.file import StudyFile, read_study_file
 
 STORY = ("Ann slept.", "Ben <b>left</b>.", "Cat & dog met.", "Dora sang.", "Eve won.")
@@ -28,7 +30,8 @@ def shown(settings: StudyFile, position: int, alternative: str = "") -> ShownPas
     row = SimpleNamespace(
         place=1, sentences=list(STORY), title="", position=position, alternative=alternative
     )
-    return _shown(row, settings)
+    (passage,) = _shown([row], settings)
+    return passage
 
 
 def page(settings: StudyFile, *passages: ShownPassage) -> str:
@@ -64,6 +67,17 @@ def test_a_pair_stands_side_by_side_and_only_its_order_differs() -> None:
     assert page(tied, shown(tied, 2, "Ben stayed.")).count('type="radio" name="choice-1"') == 3
 
 
+@pytest.mark.parametrize("question", question_names())
+def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(question: str) -> None:
+    settings = study(question, {"mark": True} if question == "rate" else {})
+    odd = ("<b>", "&amp;", '"', "{{ x }}", "\\1 \\g<0>")
+    pair = "Ben stayed." if question == "prefer" else ""
+    for sentences in (STORY, odd, odd[:3]):
+        passage = replace(shown(settings, 2, pair), sentences=sentences)
+        form = Form(settings, (passage, replace(passage, place=2, title="T")), "f" * 64)
+        assert render_form(form, DELIVERY) == _rendered(as_shown(form, "task"), DELIVERY)
+
+
 def test_what_a_form_still_lacks_is_linked_to() -> None:
     scales = {"fluency": ["bad", "good"], "fit": ["bad", "good"]}
     settings = study("rate", {"scales": scales})
@@ -76,3 +90,19 @@ def test_what_a_form_still_lacks_is_linked_to() -> None:
 
 def test_the_script_of_the_form_stays_small() -> None:
     assert (bundled("hit_templates") / "form.js").stat().st_size <= 4096
+
+
+def test_a_scale_is_called_on_the_page_as_the_study_says() -> None:
+    scales = {"fluency": ["holprig", "flüssig"], "fits_well": ["passt nicht", "passt"]}
+    overrides = {
+        "question": "rate",
+        "answers": {"scales": scales},
+        "page": {"language": "de"},
+        "words": {"scale_fluency": "Sprachfluss"},
+    }
+    text = page(own := read_study_file(None, overrides=overrides).settings, shown(own, 2))
+    assert re.findall(r'-scale" dir="auto">([^<]*)<', text) == ["Sprachfluss", "Fits well"]
+    with pytest.raises(SettingsError, match=r"words\.scale_flow: .* nearest is scale_fluency"):
+        read_study_file(None, overrides={**overrides, "words": {"scale_flow": "x"}})
+    usual = read_study_file(None, overrides={"question": "rate", "page": {"language": "de"}}).settings
+    assert "sehr gut" in page(usual, shown(usual, 2))

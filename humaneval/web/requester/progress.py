@@ -57,7 +57,7 @@ class Counts:
 
 @dataclass(slots=True)
 class OfGenerator:
-    """How far the answers about one generator are."""
+    """How far the answers about one generator are, or about two that are shown together."""
 
     name: str
     role: str
@@ -67,9 +67,14 @@ class OfGenerator:
 
 
 def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
-    """The generators in the study file's order."""
-    where = (PassageRow.generator_id, PassageRow.role, PassageRow.position)
-    found: dict[int, OfGenerator] = {}
+    """What rows show, in the study file's order."""
+    where = (
+        PassageRow.generator_id,
+        PassageRow.other_generator_id,
+        PassageRow.role,
+        PassageRow.position,
+    )
+    found: dict[str, OfGenerator] = {}
     with reading(study.engine) as session:
         names = dict(session.execute(select(GeneratorRow.id, GeneratorRow.name)).all())
         planned = session.execute(
@@ -80,10 +85,7 @@ def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
             .where(RowRow.study_id == study.id)
             .group_by(*where)
         )
-        lines: list[tuple[int, str, int, Counts]] = [
-            (generator, role, position, Counts(planned=number))
-            for generator, role, position, number in planned
-        ]
+        lines = [(*line[:4], Counts(planned=line[4])) for line in planned]
         is_open = and_(AssignmentRow.state == "opened", AssignmentRow.lease_until > moment)
         stage = case(
             (is_open, "out"),
@@ -99,16 +101,17 @@ def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
             .where(AssignmentRow.study_id == study.id, stage.is_not(None))
             .group_by(*where, "stage")
         )
-        for generator, role, position, reached, number in work:
+        for *of_passage, reached, number in work:
             counts = Counts(**{reached: number})
             if reached == "approved":
                 counts.collected = number
-            lines.append((generator, role, position, counts))
-    for generator, role, position, counts in lines:
-        of = found.setdefault(generator, OfGenerator(names[generator], role))
+            lines.append((*of_passage, counts))
+    for generator, other, role, position, counts in lines:
+        name = " | ".join(names[each] for each in (generator, other) if each is not None)
+        of = found.setdefault(name, OfGenerator(name, role))
         of.all.add(counts)
         of.at[position].add(counts)
-    order = {name: at for at, name in enumerate(study.settings.design.generators)}
+    order = {one.name: at for at, one in enumerate(study.settings.conditions)}
     return sorted(found.values(), key=lambda one: order.get(one.name, len(order)))
 
 

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from math import sqrt
-from statistics import mean, stdev
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import link
 from humaneval.crowd.link import Link, open_invitation
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.review import MISSED_CONTROL, review_work
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import Role
 from humaneval.settings import Settings
-from humaneval.simulated import Skills, crowd_for, follow_links
+from humaneval.simulated import Skills, crowd_for, follow_links, work_through
+from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow
-from humaneval.study.asked import asked_by, truth_of, with_truth
+from humaneval.store.tables import ResponseRow, WorkerRow
+from humaneval.study.asked import asked_by
 from humaneval.study.create import create_study
+from humaneval.study.scores import collected
 from humaneval.study.stored import Study, open_study, study_key
 from humaneval.web.app import create_app, running
 from tests.integration.link.people import LinkStudy
 from tests.integration.test_questions import fill, read, stories_of
 
-SKILLS = Skills(by_generator={"control": 1.0, "human": 0.0, "ilm": 0.2, "lm": 0.8})
+SKILLS = Skills(by_generator={"control": 1.0, "human": 0.1, "ilm": 0.2, "lm": 0.8})
 SCORED = {"human", "ilm", "lm"}
-PEOPLE = 30
+PEOPLE, TOKEN = 30, "t" * 32
 SCALES = {"fluency": ["not fluent", "fluent"], "fit": ["does not fit", "fits well"]}
 QUESTIONS: dict[str, dict[str, Any]] = {
     "detect": {},
@@ -41,7 +45,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def asked(sqlite_engine: Engine) -> Iterator[Callable[..., LinkStudy]]:
     """A study of a question, served."""
-    with running(create_app(Settings(), sqlite_engine)) as port:
+    with running(create_app(Settings(), sqlite_engine, requester_token=TOKEN)) as port:
 
         def make(question: str) -> LinkStudy:
             fill(sqlite_engine, stories_of(6, 30), rest=question == "boundary")
@@ -53,26 +57,23 @@ def asked(sqlite_engine: Engine) -> Iterator[Callable[..., LinkStudy]]:
         yield make
 
 
-def scores_of(study: Study) -> dict[tuple[str, str], list[float]]:
-    """The outcomes of forms that count, by generator and scale; those of controls apart."""
-    asked, found = asked_by(study.settings), defaultdict(list)
-    with reading(study.engine) as session:
-        lines = session.execute(
-            with_truth(
-                select(ResponseRow.choice, ResponseRow.answer)
-                .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-                .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-                .where(AssignmentRow.excluded == "", PassageRow.role != Role.CONTROL)
-            )
-        ).all()
-    for line in lines:
-        truth = truth_of(line, study.settings)
-        answer = asked.answer(line.choice, line.answer, truth.sentences)
-        for scale in asked.question.scales(asked.settings, truth.sentences):
-            worth = asked.question.outcomes(truth, answer, scale.name, asked.settings)
-            for generator, outcome in zip(truth.generators, worth, strict=True):
-                found[generator, scale.name].append(outcome)
-    return found
+def _hold_the_truth(study: Study, excluded: int) -> None:
+    """The intervals of `score` hold the skills that the simulated people have, and leave out who missed."""
+    table, sentences = collected(study).table(), max(study.settings.design.positions)
+    assert table.annotators.excluded == excluded
+    assert 2 <= excluded <= 10
+    asked, settings = asked_by(study.settings)
+    skills = {name: SKILLS.of(name) for name in SCORED}
+    for scale in table.all_scales:
+        rows = [row for row in scale.scores if row.role is not Role.CONTROL]
+        assert {row.generator for row in rows} == SCORED
+        for row in rows:
+            if asked.rest and row.role is Role.HUMAN:  # its boundary is always after the end
+                continue
+            truth = asked.true_score(row.generator, skills, settings, sentences, scale.scale.name)
+            assert truth is not None
+            assert row.interval is not None
+            assert row.interval.low <= truth <= row.interval.high, (row, truth)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -87,14 +88,43 @@ def test_people_of_known_skill_give_the_truth_back_by_link(asked: Callable, ques
     assert collected.responses == PEOPLE * study.settings.row_size
     why = [work.excluded for work in review_work(study, "link")]
     assert set(why) == {"", MISSED_CONTROL}
-    assert 2 <= why.count(MISSED_CONTROL) <= 10
-    scores = scores_of(study)
-    assert {name for name, _ in scores} == SCORED
-    skills = {name: SKILLS.of(name) for name in SCORED}
-    for (name, scale), outcomes in scores.items():
-        if question == "boundary" and name == "human":  # its boundary is always after the end
-            continue
-        truth = study.settings.asked.true_score(name, skills, study.settings.answer_settings, 6, scale)
-        assert truth is not None
-        width = 3 * max(stdev(outcomes), 0.1) / sqrt(len(outcomes))
-        assert abs(mean(outcomes) - truth) <= width, (name, scale, mean(outcomes), truth)
+    _hold_the_truth(study, why.count(MISSED_CONTROL))
+    _the_requester_reads_answers_in_words(up, question)
+
+
+SAID = {
+    "detect": "sentence 1",
+    "prefer": "no difference",
+    "rate": "fluency 5 of 5",
+    "boundary": "machine from sentence 2",
+}
+
+
+def _the_requester_reads_answers_in_words(up: LinkStudy, question: str) -> None:
+    with reading(up.engine) as session:
+        first, *_, last = session.scalars(
+            select(ResponseRow.passage_id).order_by(ResponseRow.passage_id)
+        ).all()
+        worker = session.scalars(select(WorkerRow.pseudonym).limit(1)).one()
+    browser = Browser()
+    for path in ("", "passages", f"passages/{first}", f"passages/{last}", f"people/{worker}"):
+        page = browser.get(f"{up.url}/requester/{TOKEN}/study/study/{path}")
+        assert page.status == 200
+        assert SAID[question] in page.html or not path.startswith("passages/")
+
+
+def test_people_of_known_skill_give_the_truth_back_at_the_marketplace(
+    sqlite_engine: Engine, platform: MTurk, form_server: Callable
+) -> None:
+    fill(sqlite_engine, stories_of(4, 30))
+    create_study(sqlite_engine, "study", read("rate", QUESTIONS["rate"], annotators=PEOPLE), "")
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    forms = form_server(sqlite_engine)
+    up = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=forms.url)
+    study = open_study(sqlite_engine, "study")
+    crowd = crowd_for(study, PEOPLE, SKILLS, careless=0.2, seed=4)
+    assert work_through(crowd, up.preview_urls[0], study_key(study)) == (PEOPLE, 0)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
+    assert (found.responses, found.differences) == (4 * PEOPLE, ())
+    why = [work.excluded for work in review_work(study, "local")]
+    _hold_the_truth(study, why.count(MISSED_CONTROL))
