@@ -18,11 +18,11 @@ NO_ANSWER = frozenset(
 _NUMBER = re.compile(r"(?<![\w.,])[+-]?\d+(?:\.\d+)?(?!\w|[.,]\d)")
 
 
-def mapped(made: Judged, words: Mapping[str, str], *, ignore_case: bool = False) -> Judged:
+def mapped(made: Judged, words: Mapping[str, str], *, ignore_case: bool = False, some: bool = True) -> Judged:
     """Each answer in `words` becomes what it stands for, all at once; nothing makes it no judgment.
 
     An answer is found as it is written, or as the same number (5 for 5.0). Raises InputError if none of them
-    was given.
+    was given, though `some` should be.
     """
     if not words:
         return made
@@ -38,14 +38,14 @@ def mapped(made: Judged, words: Mapping[str, str], *, ignore_case: bool = False)
         ]
         becomes |= dict.fromkeys(found, text)
         absent += [] if found else [answer]
-    if not becomes:
+    if not becomes and some:
         raise InputError(
             f"no answer is one of {listed(list(words))}, named by --map; the answers are {listed(given)}",
             "Name answers as they are in the file: --map 'ANSWER=TEXT'. --ignore-case ignores case.",
         )
     told = [becomes.get(one, one) or None for one in made.frame[VALUE]]
     frame = made.frame.assign(**{VALUE: pd.Series(told, index=made.frame.index, dtype=object)})
-    note = f"nobody answered {listed(absent)}, named by --map" if absent else ""
+    note = f"nobody answered {listed(absent)}, named by --map" if absent and some else ""
     return replace(made, frame=frame, sheet=made.sheet.noted(note)).complete(VALUE)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -137,27 +137,33 @@ class ColumnMapping:
 
 
 def propose(
-    sheet: Sheet, told: Mapping[str, str], constants: Mapping[str, str] | None = None
+    sheet: Sheet,
+    told: Mapping[str, str],
+    constants: Mapping[str, str] | None = None,
+    own: Sequence[str] = (),
 ) -> ColumnMapping:
     """The mapping of a sheet's columns to those of a response table.
 
     What is `told` comes first, then text that is the same for all rows (`constants`), then what the format
-    itself defines, a column of exactly that name, and a column whose name suggests it. Raises UsageError for
-    an unknown role or column, and if several columns fit one role. Raises InputError if a role is missing.
+    itself defines, a column of exactly that name, and a column whose name suggests it. `own` are roles of
+    the question's own, which are never guessed.
+
+    Raises UsageError for an unknown role or column, and if several columns fit one role. Raises InputError if
+    a role is missing.
     """
-    constants = _by_role(constants or {})
+    constants = _by_role(constants or {}, own)
     named = {
         role: name.strip() if PLACE in name else column(sheet.frame, name, f"--column {role}=…")
-        for role, name in _by_role(told).items()
+        for role, name in _by_role(told, own).items()
     }
     columns: dict[str, str] = {}
     guessed, notes = [], []
-    for role in ROLES:
+    for role in (*ROLES, *own):
         if role in named:
             columns[role] = named[role]
             if PLACE in named[role]:
                 numbered(sheet.frame, named[role])
-        elif role not in constants:
+        elif role in ROLES and role not in constants:
             found, is_guess, note = _found(sheet, role, set(columns.values()) | set(named.values()))
             if found:
                 columns[role] = found
@@ -172,14 +178,15 @@ def propose(
     return ColumnMapping(columns, constants, tuple(guessed), tuple(notes))
 
 
-def _by_role(told: Mapping[str, str]) -> dict[str, str]:
+def _by_role(told: Mapping[str, str], own: Sequence[str] = ()) -> dict[str, str]:
     """The same with the roles as this module writes them. Raises UsageError for an unknown one, or one that
     is there twice."""
     found: dict[str, str] = {}
     for said, what in told.items():
         role = said.strip().casefold()
-        if role not in ROLES:
-            raise UsageError(f"{said!r} is not a column of a response table", f"Columns: {', '.join(ROLES)}.")
+        if role not in ROLES and role not in own:
+            roles = ", ".join((*ROLES, *own))
+            raise UsageError(f"{said!r} is not a column of a response table", f"Columns: {roles}.")
         if role in found:
             raise UsageError(f"{role} is named twice", "Name each column of a response table once.")
         found[role] = what

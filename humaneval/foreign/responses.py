@@ -27,6 +27,24 @@ Contradictions = Literal["refuse", "first", "last", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What the table answers: a question, its own fields, and the largest number of an answer."""
+
+    question: str = ""
+    """Empty for that of this toolkit's first: which sentence did a machine write?"""
+    fields: tuple[str, ...] = ()
+    most: int = SENTENCES
+
+    @property
+    def column(self) -> dict[str, str]:
+        """The column that says so."""
+        return {"question": self.question} if self.question else {}
+
+
+DETECTION = Asked()
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """A response table, the sheet that accounts for its rows, and where its columns come from."""
 
@@ -80,11 +98,13 @@ def responses(
     from_zero: bool = False,
     contradictions: Contradictions = "refuse",
     same_rows: bool = False,
+    asked: Asked = DETECTION,
 ) -> Imported:
     """The response table of a sheet whose worker ids are already pseudonyms.
 
     A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are whole
-    numbers 1–5 (0–4 with `from_zero`), also inside text with one number (`Sentence 3`). Passages without an
+    numbers 1–5 (0–4 with `from_zero`), also inside text with one number (`Sentence 3`). For another question
+    they go up to as many as it may have, and so do its own fields. Passages without an
     answer are left out and counted. So are repeated rows, equal in every column; with `same_rows` they are
     kept and noted, for a rule that counts first answers. `contradictions` decides about two different answers
     to one passage by one worker in one form. Raises InputError with all lines that cannot be read, unless
@@ -99,31 +119,35 @@ def responses(
         sheet = sheet.without("repeated row", same)
     sheet = sheet.noted(*mapping.notes)
     frame, sheet = _long(sheet, mapping)
-    blank = frame["choice"].isna()
+    blank = frame[["choice", *asked.fields]].isna().any(axis=1)
     open_passages = frame[blank]
     sheet = _dropped(sheet, frame, blank, "no answer")
-    frame, sheet = _readable(frame[~blank], sheet, options, from_zero)
+    frame, sheet = _readable(frame[~blank], sheet, options, from_zero, asked)
     if frame.empty:
         raise InputError("no responses are left: " + "; ".join(str(left) for left in sheet.left_out))
-    frame = frame.assign(position=frame["position"].astype("int64"), choice=frame["choice"].astype("int64"))
+    frame = frame.astype(dict.fromkeys(("position", "choice", *asked.fields), "int64"))
     frame, sheet = _values(frame, sheet, options)
     frame, sheet = _once(frame, sheet, contradictions, same)
     frame = with_row_passages(frame, open_passages)
     sheet = with_remarks(sheet, frame)
-    frame = frame.drop(columns="line").assign(study=study, endpoint=ENDPOINT)
+    frame = frame.drop(columns="line").assign(study=study, endpoint=ENDPOINT, **asked.column)
     return Imported(frame.reset_index(drop=True), sheet, mapping)
 
 
 def _readable(
-    frame: pd.DataFrame, sheet: Sheet, options: Options, from_zero: bool
+    frame: pd.DataFrame, sheet: Sheet, options: Options, from_zero: bool, asked: Asked
 ) -> tuple[pd.DataFrame, Sheet]:
     """The responses that can be read, with numbers for places. The others are refused or counted."""
     bad: dict[str, pd.Series[bool]] = {}
-    places = {name: frame[name].map(lambda cell: _place(cell, from_zero)) for name in ("position", "choice")}
-    for name in REQUIRED:
+    places = {
+        name: frame[name].map(lambda cell: _place(cell, from_zero, asked.most))
+        for name in ("position", "choice", *asked.fields)
+    }
+    what = "sentence" if asked == DETECTION else "number"
+    for name in (*REQUIRED, *asked.fields):
         bad[f"{name} is empty"] = frame[name].isna()
         if name in places:
-            bad[f"{name} is not a sentence from 1 to {SENTENCES}"] = places[name].isna() & frame[name].notna()
+            bad[f"{name} is not a {what} from 1 to {asked.most}"] = places[name].isna() & frame[name].notna()
     if "role" in frame.columns:
         words = frame["role"].map(lambda cell: str(cell).strip().casefold())
         known = words.isin(list(Role))
@@ -192,7 +216,7 @@ def _stripped(cell: object) -> object:
     return text or None
 
 
-def _place(cell: object, from_zero: bool) -> int | None:
+def _place(cell: object, from_zero: bool, most: int) -> int | None:
     text = str(cell)
     try:
         number = float(text)
@@ -204,12 +228,12 @@ def _place(cell: object, from_zero: bool) -> int | None:
     if not math.isfinite(number):
         return None
     place = number + from_zero
-    return int(place) if place == int(place) and 1 <= place <= SENTENCES else None
+    return int(place) if place == int(place) and 1 <= place <= most else None
 
 
 def _hint(causes: Iterable[str], from_zero: bool) -> str:
     hints = ["--skip-bad leaves such responses out and counts them."]
-    if any("sentence" in cause for cause in causes) and not from_zero:
+    if any("is not a" in cause for cause in causes) and not from_zero:
         hints.insert(0, "If the file counts sentences from 0: --from-zero.")
     if any(cause.startswith("test ") for cause in causes):
         hints.insert(0, "If the column test means something else: --constant test=no.")
@@ -270,7 +294,7 @@ def _once(
     frame: pd.DataFrame, sheet: Sheet, contradictions: Contradictions, same: Sequence[Hashable]
 ) -> tuple[pd.DataFrame, Sheet]:
     """Decide about different answers by one worker to one passage in one form, or refuse them."""
-    form = ["worker", "story", "generator"] + (["assignment"] if "assignment" in frame.columns else [])
+    form = ["worker", "story", "generator", *(n for n in ("other", "assignment") if n in frame.columns)]
     passage = frame.groupby(form, sort=False, dropna=False).ngroup()
     said = pd.DataFrame({"passage": passage, "position": frame["position"], "choice": frame["choice"]})
     distinct = said.drop_duplicates()["passage"]
@@ -294,7 +318,7 @@ def _once(
 
 
 def _said_again(frame: pd.DataFrame, clash: pd.Series[bool], sheet: Sheet) -> Sheet:
-    passage = ["worker", "story", "generator"]
+    passage = ["worker", "story", "generator", *(["other"] if "other" in frame.columns else [])]
     again = frame.duplicated(passage, keep=False) & ~clash
     n = len(frame.loc[again, passage].drop_duplicates())
     if not n:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pandas as pd
 
-from humaneval.errors import InputError
+from humaneval.errors import InputError, UsageError
 from humaneval.interface.advice import in_python
 from humaneval.interface.shown import scores_html, scores_text
 from humaneval.interface.tables import Table, table_of
@@ -151,9 +151,11 @@ class Scores:
         """One row a generator: Control, systems by ascending score, Human.
 
         The columns are `SCORE_FIELDS`: `score` is a share in 0..1, `interval` a pair (low, high) of shares,
-        or None for Control, `n` and `not_identified` count passages.
+        or None for Control, `n` and `not_identified` count passages. Of another question than `detect` scores
+        are in the unit of its scale, and nothing is `not_identified`. Several scales are below each other,
+        with a column `scale` before the others.
         """
-        return _frame(self.table.to_json()["scores"], SCORE_FIELDS)
+        return _frame(self.table, [one.to_json()["scores"] for one in self.table.all_scales], SCORE_FIELDS)
 
     @property
     def comparisons(self) -> pd.DataFrame:
@@ -162,7 +164,8 @@ class Scores:
         The columns are `COMPARISON_FIELDS`: `difference` is score of `a` minus score of `b`, in −1..1, with
         its `interval`, a pair. `verdict` is a_higher, b_higher, equivalent or inconclusive.
         """
-        return _frame([one.to_json() for one in self.table.comparisons], COMPARISON_FIELDS)
+        rows = [[one.to_json() for one in table.comparisons] for table in self.table.all_scales]
+        return _frame(self.table, rows, COMPARISON_FIELDS)
 
     @property
     def conclusion(self) -> str:
@@ -173,9 +176,14 @@ class Scores:
         warning = warned(self._who, tests=self._is_test)
         return " ".join(filter(None, (warning, self._source.early, *conclusion(self.table))))
 
-    def plot(self) -> Figure:
-        """The report's plot of scores and intervals in percent, as a matplotlib figure of 9.2 inches."""
-        return replace(score_plot(self.table), mark=mark(self._who, tests=self._is_test)).figure()
+    def plot(self, scale: str = "") -> Figure:
+        """The report's plot of scores and intervals, as a matplotlib figure of 9.2 inches; of several scales
+        the first, or the one called `scale`. Raises UsageError for another name."""
+        tables = {one.scale.name: one for one in self.table.all_scales}
+        if scale and scale not in tables:
+            raise UsageError(f"there is no scale {scale!r}", f"Scales: {', '.join(tables) or 'none'}.")
+        table = tables.get(scale, self.table)
+        return replace(score_plot(table), mark=mark(self._who, tests=self._is_test)).figure()
 
     @property
     def early(self) -> str:
@@ -316,8 +324,15 @@ def scores_of_table(
     )
 
 
-def _frame(rows: list[dict[str, Any]], fields: tuple[str, ...]) -> pd.DataFrame:
+def _frame(table: ScoreTable, by_scale: list[list[dict[str, Any]]], fields: tuple[str, ...]) -> pd.DataFrame:
     """Rows of a document as a frame; pairs stay pairs."""
+    rows = [row for rows in by_scale for row in rows]
+    if not table.detects:
+        fields = tuple(name for name in fields if name != "not_identified")
+    if table.others:
+        fields = ("scale", *fields)
+        named = zip(table.all_scales, by_scale, strict=True)
+        rows = [{"scale": one.scale.name, **row} for one, rows in named for row in rows]
     columns = {
         name: [tuple(row[name]) if isinstance(row[name], list) else row[name] for row in rows]
         for name in fields

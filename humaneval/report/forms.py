@@ -80,7 +80,8 @@ def form_files(
         texts[FILES["json"]] = json_text(document)
     if form in ("csv", "all"):
         texts |= csv_files(data)
-        texts |= r_files(with_roles(frame, data.table), data.analysis, data.warning)
+        if data.table.detects:  # the model of the script is of that question
+            texts |= r_files(with_roles(frame, data.table), data.analysis, data.warning)
     if form == "pdf":
         files[FILES["pdf"]] = figures_pdf(data)
     if form in ("figures", "all"):

@@ -33,9 +33,10 @@ def mean_differences(
     """The differences of pairs of generators, by their codes.
 
     Interval: difference ± t standard errors, clustered by worker and by story
-    (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where nothing varies, it reaches to what a share of other
-    answers, no larger than Wilson's bound for none of n, would do. Test: the signs of workers, and where
-    stories recur of stories, are flipped (`humaneval.statistics.paired_tests`).
+    (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where
+    nothing varies, it reaches to what a share of other answers, no larger than Wilson's bound for none of n,
+    would do. Test: the signs of workers, and where stories recur of stories, are flipped
+    (`humaneval.statistics.paired_tests`).
     """
     table = cells(
         in_whole_numbers(entries.outcomes), entries.worker, entries.story, entries.generator, binary=False

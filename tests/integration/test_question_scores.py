@@ -12,6 +12,7 @@ from humaneval.study.create import create_study
 from tests.answered import answer
 from tests.commands import Command
 from tests.integration.test_questions import fill, read, stories_of
+from tests.integration.test_requester_figures import Pages
 
 SETTINGS = {
     "prefer": {"ties": True},
@@ -38,11 +39,12 @@ def question(
 
 
 def test_a_study_of_each_question_is_planned_scored_and_reported_in_its_own_words(
-    question: str, command: Command, tmp_path: Path
+    question: str, command: Command, tmp_path: Path, sqlite_engine: Engine
 ) -> None:
     planned(question, command)
     scored_as_its_export(question, command, tmp_path)
     reported(question, command, tmp_path)
+    on_the_requesters_page(question, sqlite_engine)
 
 
 def scored_as_its_export(question: str, command: Command, tmp_path: Path) -> None:
@@ -91,3 +93,10 @@ def planned(question: str, command: Command) -> None:
     refused = command("study", "plan", "study", "--simulate", "100")
     assert refused.code == 2
     assert "by formula only" in refused.err
+
+
+def on_the_requesters_page(question: str, engine: Engine) -> None:
+    page = Pages(engine).get("study/study/scores").text
+    assert UNITS[question].removeprefix("mean ") in page
+    assert page.count("<tbody>") == (2 if question == "rate" else 1)
+    assert "did not mark" not in page

@@ -21,6 +21,7 @@ from humaneval.foreign.summaries import agreement, counts, means
 from humaneval.foreign.unfold import with_json
 from humaneval.statistics.bradley_terry import bradley_terry
 from humaneval.statistics.clustered_means import mean_interval
+from humaneval.statistics.intervals import Interval
 from humaneval.statistics.sign_test import sign_test
 from tests.made_up_answers import preferences, ratings
 from tests.r_oracles import VALUES
@@ -272,6 +273,7 @@ def test_intervals_of_means_and_shares_know_what_the_file_says() -> None:
     table = means(made.frame, made.by)
     mine = r[r.generator == "bert"]
     expected = mean_interval(mine.rating, mine.worker, mine.story)
+    assert isinstance(expected.interval, Interval)
     assert table.rows[0][7:] == pytest.approx((expected.standard_error, *expected.interval))
     assert table.notes == ("Intervals of 95 %, clustered by worker and by item.",)
     alone = judged(sheet, ["rating"])

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
+import humaneval as he
 from humaneval.domain import Role
 from humaneval.errors import InputError, UsageError
 from humaneval.report.conclusion import conclusion
@@ -283,8 +285,6 @@ def test_nobody_is_scored_who_gave_another_answer_than_the_obvious_one(question:
 def test_the_words_of_a_question_stand_at_its_scores(
     question: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rich.console import Console
-
     table = score(answers(question))
     for width in (40, 80, 120):
         render_table(table, Console(width=width, color_system=None))
@@ -319,6 +319,17 @@ def test_a_margin_is_a_share_of_the_scale() -> None:
     table = score(pd.concat([frame, same], ignore_index=True), declared=Declared(margin=0.15))
     assert comparison(table, "good", "same").verdict == "equivalent"
     assert comparison(table, "good", "same").margin == pytest.approx(0.6)
+
+
+def test_frames_of_python_have_a_column_of_scales_if_there_are_several() -> None:
+    found = he.score(answers("rate", scales={"fluency": ["bad", "good"], "fit": ["no", "yes"]}))
+    assert found.frame["scale"].tolist() == ["fluency"] * 4 + ["fit"] * 4
+    assert set(found.comparisons["scale"]) == {"fluency", "fit"}
+    assert "Fit: of the systems" in found.conclusion
+    alone = he.score(answers("prefer").drop(columns="question"), question="prefer")
+    assert list(alone.frame.columns[:4]) == ["generator", "role", "n", "score"]
+    with pytest.raises(UsageError, match="no scale 'beauty'"):
+        found.plot("beauty")
 
 
 def test_the_guess_of_a_careless_annotator_belongs_to_the_question() -> None:

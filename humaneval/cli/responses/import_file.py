@@ -27,6 +27,7 @@ from humaneval.foreign import (
     pseudonymised,
     responses,
 )
+from humaneval.foreign.other_questions import Answers, Prepared, prepared
 from humaneval.foreign.responses import (
     ENDPOINT,
     ROW_AS_WORKER,
@@ -34,6 +35,7 @@ from humaneval.foreign.responses import (
     the_study,
     with_rows_as_workers,
 )
+from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
 from humaneval.store.published import PSEUDONYM_KEY
@@ -73,6 +75,34 @@ from humaneval.text import counted
     help="Value that is the same for all responses, for example generator=ILM. Repeatable.",
 )
 @click.option(
+    "--question",
+    metavar="NAME",
+    default=DETECT,
+    show_default=True,
+    help="Question that was answered: detect, prefer, rate or boundary.",
+)
+@click.option(
+    "--map",
+    "words",
+    multiple=True,
+    metavar="ANSWER=TEXT",
+    help="What an answer stands for, for example 'Very typical=5'. Repeatable.",
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="ANSWER=COLUMN",
+    help="Column that names the system of an answer, for --question prefer. Twice.",
+)
+@click.option(
+    "--tie",
+    "ties",
+    multiple=True,
+    metavar="ANSWER",
+    help="Answer that prefers neither. Repeatable. [default: the usual words, for example tie]",
+)
+@click.option(
     "--anonymous-workers",
     is_flag=True,
     help="Count every row as another person, if the file does not say who answered.",
@@ -96,6 +126,10 @@ def import_(
     force: bool,
     columns: tuple[str, ...],
     constants: tuple[str, ...],
+    question: str,
+    words: tuple[str, ...],
+    options: tuple[str, ...],
+    ties: tuple[str, ...],
     anonymous_workers: bool,
     from_zero: bool,
     contradictions: Contradictions,
@@ -113,9 +147,11 @@ def import_(
     name = study or source.file.stem
     sheet = source.sheet()
     the_study(sheet)  # refuses a file with rows of several studies
-    sheet, mapping = _mapped(
-        sheet, pairs(columns, "--column"), pairs(constants, "--constant"), anonymous_workers, yes
+    answers = Answers(pairs(words, "--map", last=True), pairs(options, "--option"), ties)
+    made_ready = prepared(
+        sheet, question, pairs(columns, "--column"), pairs(constants, "--constant"), answers
     )
+    sheet, mapping = _mapped(made_ready, anonymous_workers, yes)
     sheet = source.counted(sheet, None if anonymous_workers else mapping.columns.get("worker"))
 
     def table(rename: Callable[[str], str]) -> Imported:
@@ -127,6 +163,7 @@ def import_(
             options=source.options,
             from_zero=from_zero,
             contradictions=contradictions,
+            asked=made_ready.asked,
         )
 
     table(file_pseudonyms(sheet))  # whatever is wrong with the file is said before a database is opened
@@ -170,10 +207,9 @@ def _refuse(out: Path, manifest_file: Path, force: bool) -> None:
         )
 
 
-def _mapped(
-    sheet: Sheet, told: dict[str, str], constants: dict[str, str], anonymous_workers: bool, yes: bool
-) -> tuple[Sheet, ColumnMapping]:
+def _mapped(made: Prepared, anonymous_workers: bool, yes: bool) -> tuple[Sheet, ColumnMapping]:
     """Which column holds what. A guess is confirmed first, unless `yes`."""
+    sheet, told = made.sheet, made.told
     if anonymous_workers:
         if "worker" in told or "worker" in sheet.roles:
             raise UsageError(
@@ -181,7 +217,7 @@ def _mapped(
                 f"{told.get('worker') or sheet.roles['worker']}"
             )
         sheet, told["worker"] = with_rows_as_workers(sheet), ROW_AS_WORKER
-    mapping = propose(sheet, told, constants)
+    mapping = propose(sheet, told, made.constants, made.own)
     if mapping.guessed and not yes:
         _confirm(mapping)
     return sheet, mapping

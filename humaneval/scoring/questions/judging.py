@@ -102,7 +102,8 @@ class Judging:
     def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
         """What reports say of scores on this scale."""
         title = f"{scale.title[:1].upper()}{scale.title[1:]}"
-        score = f"The score of a generator is the mean of its answers’ worth: {scale.title}."
+        what = f"the share {scale.title.removeprefix('% ')}" if scale.share else f"its {scale.title}"
+        score = f"The score of a generator is {what}."
         return Words(
             caption=title,
             axis=title,

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from humaneval.report.figures.drawing import STYLE
+from humaneval.report.phrases import amount, between
 from humaneval.text import counted
 from humaneval.web.messages import root
 
@@ -58,7 +59,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": _moment, "part": lambda text: quote(str(text), safe="")}
-    environment.globals |= {"counted": counted}
+    environment.globals |= {"counted": counted, "amount": amount, "between": between}
     return environment
 
 

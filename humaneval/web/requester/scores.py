@@ -10,6 +10,7 @@ from markupsafe import Markup
 from humaneval.errors import HumanEvalError
 from humaneval.report.figures.forest import score_plot
 from humaneval.report.phrases import chance, control, excluded, few, method, sentence
+from humaneval.report.score_tables import score_head
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.store.engine import reading
@@ -32,11 +33,19 @@ class Row(NamedTuple):
     before: GeneratorScore
 
 
+class OnScale(NamedTuple):
+    """The scores on one scale, and the head of their column."""
+
+    table: ScoreTable
+    head: str
+    rows: tuple[Row, ...]
+
+
 class Shown(NamedTuple):
     """The scores as a page shows them, or why there are none."""
 
     table: ScoreTable | None = None
-    rows: tuple[Row, ...] = ()
+    scales: tuple[OnScale, ...] = ()
     wide: Markup = Markup()
     narrow: Markup = Markup()
     words: tuple[str, ...] = ()
@@ -45,6 +54,12 @@ class Shown(NamedTuple):
     additions: tuple[str, ...] = ()
     error: str = ""
     hint: str = ""
+
+
+def _on_scale(table: ScoreTable) -> OnScale:
+    before = {one.generator: one for one in table.before_exclusions}
+    head = "Score, %" if table.detects else score_head(table.scale)
+    return OnScale(table, head, tuple(Row(one, before[one.generator]) for one in table.scores))
 
 
 def shown(study: Study) -> Shown:
@@ -66,13 +81,12 @@ def shown(study: Study) -> Shown:
                 )
         except HumanEvalError as error:
             return Shown(error=error.message, hint=error.hint)
-        before = {one.generator: one for one in table.before_exclusions}
         notes = [excluded(table), control(table), chance(table), method(table.scores), few(table)]
         if aside:
             notes.append(f"Forms left out, rejected or by people who had taken part before: {aside}.")
         return Shown(
             table,
-            tuple(Row(one, before[one.generator]) for one in table.scores),
+            tuple(map(_on_scale, table.all_scales)),
             Markup("".join(score_plot(one).svg() for one in table.all_scales)),
             Markup("".join(score_plot(one, narrow=True).svg() for one in table.all_scales)),
             tuple(sentence(row, one.level, one.scale) for one in table.all_scales for row in one.scores),
