@@ -180,6 +180,8 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
     found = Collected(frame, settings, tests, about.get("sentences", SENTENCES)).analysis()
     told = found.to_json()
     details = told.pop("details")
+    if "question" not in about["settings"]:  # made when there was one, and nobody named it
+        told.pop("question", None)
     facts = {name: about[name] for name in FACTS if name in about}  # older archives know fewer
     return Recomputed(
         found,

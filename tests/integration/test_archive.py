@@ -265,6 +265,16 @@ def test_a_score_changed_with_care_is_refused_in_its_last_digit(archived: Path, 
     assert "scores.json: scores 2: interval 1 is" in said.err
 
 
+def test_an_archive_from_before_there_were_questions_is_sound(archived: Path, command: Command) -> None:
+    files = contents(archived)
+    about, told = json.loads(files["study.json"]), json.loads(files["scores.json"])
+    del about["settings"]["question"], about["settings"]["answers"], told["question"]
+    older = {**files, "study.json": document(about), "scores.json": document(told, DIGITS)}
+    archived.write_bytes(zipped(sealed(older)))
+    said = command("archive", "--check", archived)
+    assert said.code == 0, said.err
+
+
 def test_details_that_differ_are_refused(archived: Path, command: Command) -> None:
     files = contents(archived)
     told = json.loads(files["details.json"])
