@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.advice import difference_lines
 from humaneval.crowd.collect import (
@@ -16,7 +17,7 @@ from humaneval.crowd.collect import (
     collect_work,
 )
 from humaneval.crowd.figures import Difference
-from humaneval.crowd.mturk_csv_results import from_file
+from humaneval.crowd.mturk_csv_results import from_file, review_text
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
@@ -44,6 +45,12 @@ from humaneval.text import PAYING, command, counted
     help="With --to csv: the results of the batch, as the site wrote them.",
 )
 @click.option(
+    "--review",
+    "review",
+    type=OUT_FILE,
+    help="With --from: write the results here with an X in Approve for what waits, for the site to take in.",
+)
+@click.option(
     "--again",
     is_flag=True,
     help="With a panel's postback: call it again for people whose reply was lost.",
@@ -58,6 +65,7 @@ def collect(
     accept_lost: bool,
     again: bool,
     results: Path | None,
+    review: Path | None,
     endpoint: str,
 ) -> None:
     """Fetch the submitted work of STUDY and store the responses.
@@ -68,11 +76,13 @@ def collect(
     differs, nothing is approved or paid at it (exit code 3). Correct it at the marketplace, or accept it.
     The books then use what the marketplace pays.
     """
-    at = app.study_at(endpoint, study)
+    at, waiting = app.study_at(endpoint, study), frozenset[str]()
+    if review is not None and results is None:
+        raise UsageError("--review goes with --from", "It writes the results of a batch with decisions.")
     if results is not None:
         if endpoint != "csv":
             raise UsageError("--from goes with --to csv", "Elsewhere the platform itself is asked.")
-        at, notes = from_file(at, results)
+        at, notes, waiting = from_file(at, results)
         for note in notes:
             say(f"Note: {note}.", err=True)
     if options.dry_run:
@@ -85,6 +95,11 @@ def collect(
         if isinstance(error.found, CollectedWork):
             _say(at, error.found, options)
         raise
+    if review is not None and results is not None:
+        write_whole(review, review_text(results, waiting).encode(), private=True)
+        if not options.as_json:
+            ready = counted(len(waiting), "form")
+            say(f"Written: {review}, with an X for {ready}. Look at it before you upload it.")
     _say(at, found, options)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from csv import QUOTE_ALL, writer
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +26,7 @@ from humaneval.text import counted, listed
 
 ASSIGNMENT, WORKER = "AssignmentId", "WorkerId"
 ANSWER, INPUT = "Answer.", "Input."
+APPROVE, REJECT = "Approve", "Reject"
 STATES = {"": "submitted", "submitted": "submitted", "approved": "approved", "rejected": "rejected"}
 """Turkle's files have no status."""
 _ANSWERED = re.compile("[a-z][a-z0-9_]*-[0-9]+")
@@ -54,6 +58,8 @@ class FromFile(NamedTuple):
 
     at: StudyAtPlatform
     notes: tuple[str, ...]
+    waiting: frozenset[str]
+    """The assignments in the file, by the site's ids, that are of this study and not decided."""
 
 
 def moment(text: str) -> datetime | None:
@@ -162,7 +168,28 @@ def from_file(at: StudyAtPlatform, path: Path) -> FromFile:
     mine = [line for line in found.lines if line.form in hits]
     platform = MTurkCsv(at.platform.endpoint, at.engine, pay=at.settings.link.pay)
     platform.results = [(hits[line.form], _named(line, hits[line.form])) for line in mine]
-    return FromFile(StudyAtPlatform(at.study, platform), (*found.notes, *notes))
+    undecided = (line.submission for line in mine if line.submission.state == "submitted")
+    waiting = frozenset(each.external_id for each in undecided)
+    return FromFile(StudyAtPlatform(at.study, platform), (*found.notes, *notes), waiting)
+
+
+def review_text(path: Path, waiting: frozenset[str]) -> str:
+    """The table of results as a site takes decisions back: with an X in Approve for each of `waiting`.
+
+    Nothing is rejected, and what a person has decided in the file stays. To reject, a person deletes the X
+    and writes the reason into Reject.
+    """
+    header, *rows = read_csv_file(path, what="the results of a batch").rows
+    names = [*header, *(name for name in (APPROVE, REJECT) if name not in header)]
+    written = StringIO()
+    lines = writer(written, quoting=QUOTE_ALL, lineterminator="\r\n")
+    lines.writerow(names)
+    for cells in rows:
+        line = dict(zip_longest(names, cells, fillvalue=""))
+        if line[ASSIGNMENT] in waiting and not line[APPROVE] and not line[REJECT]:
+            line[APPROVE] = "X"
+        lines.writerow(line.values())
+    return written.getvalue()
 
 
 def _named(line: Result, hit: str) -> Submission:

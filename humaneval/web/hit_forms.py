@@ -13,13 +13,14 @@ from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
+from humaneval.crowd.forget import forget_refusal
 from humaneval.crowd.form_of_row import channel_of, form_shown, tests_at
 from humaneval.crowd.form_page import Delivery, question_style, render_handover
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
-from humaneval.crowd.work import Work
+from humaneval.crowd.work import Work, find_work
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question
@@ -185,6 +186,26 @@ def answer(hit_key: str) -> Response:
     return Response(status=303, headers={"Location": location})
 
 
+@blueprint.post("/form/<hit_key>/decline")
+def decline(hit_key: str) -> Response:
+    """The worker does not want to take part: their row is free, and nothing is kept about them. Repeating it
+    changes nothing."""
+    hit = _known(hit_with(hit_key))
+    if hit is None:
+        return messages.unknown()
+    try:
+        assignment_id, _ = context().signer.loads(request.form.get("token", ""))
+    except BadSignature:
+        return messages.invalid()
+    with connected(context().engine) as connection:
+        work = find_work(connection, assignment_id)
+    if work is not None and (work.hit.key != hit_key or work.answered is not None):
+        return _other_hit()
+    context().writer.write(hit.study_id, lambda connection: forget_refusal(connection, assignment_id))
+    leave = "" if work is None else _endpoint(hit).return_url.format(assignment=work.external_id)
+    return messages.message("declined_heading", "declined_text", leave=leave)
+
+
 def _other_hit() -> Response:
     return messages.message("other_hit_heading", "open_hit", status=400)
 
@@ -299,6 +320,7 @@ def _delivery(hit_key: str, assignment_id: int, origin: str) -> Delivery:
         token=token if isinstance(token, str) else token.decode(),
         channel=g.channel,
         root=messages.root(),
+        may_decline=True,
     )
 
 

@@ -76,7 +76,7 @@ def test_a_keyboard_is_enough(page: Page, study: PublishedStudy) -> None:
     tab()
     page.keyboard.type("1 of them was 2 easy")
     tab()
-    expect(page.get_by_role("button")).to_be_focused()
+    expect(page.get_by_role("button", name="Send my answers")).to_be_focused()
     assert rings == ["solid"] * 9
     assert chosen(page) == [2, 4, 3, 5]
     press("Enter")
@@ -115,7 +115,7 @@ def test_C11_a_double_click_sends_once(page: Page, study: PublishedStudy) -> Non
     posts: list[str] = []
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
     fill_in(page, [1, 2, 3, 4])
-    page.get_by_role("button").dblclick()
+    page.get_by_role("button", name="Send my answers").dblclick()
     _thanked(page)
     assert ["externalSubmit" in url for url in posts] == [False, True]
     assert [line["choice"] for line in study.responses()] == [1, 2, 3, 4]
@@ -207,7 +207,7 @@ def test_where_no_answer_comes_the_button_waits_and_comes_back(page: Page, study
     page.goto(study.accept())
     fill_in(page, [1, 1, 1, 1])
     page.route("**/form/*", lambda route: route.fulfill(status=204))  # the browser stays on the page
-    width = page.get_by_role("button").bounding_box()["width"]
+    width = page.get_by_role("button", name="Send my answers").bounding_box()["width"]
     send(page)
     button = page.get_by_role("button", name="Sending…")
     expect(button).to_be_disabled()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from humaneval.crowd.mturk_csv import _raw
-from humaneval.crowd.mturk_csv_results import moment, read_results
+from humaneval.crowd.mturk_csv_results import moment, read_results, review_text
 from humaneval.errors import InputError
 
 HEAD = [
@@ -124,3 +124,17 @@ def test_what_is_no_table_of_results_is_refused_with_its_line(
 )
 def test_a_text_comes_through_a_site_that_escapes_nothing(text: str, html: str) -> None:
     assert _raw(text) == html
+
+
+def test_P40_the_review_file_approves_what_waits_and_leaves_what_a_person_wrote(tmp_path: Path) -> None:
+    others = [[*LINE[:1], f"3ASSIGNMENT{name}", *LINE[2:]] for name in ("TWO", "THREE", "FOUR")]
+    rejected = [*others[0], "", "It was empty, sorry."]
+    path = table(tmp_path, LINE, rejected, others[1], [*others[2], "X"], start="\ufeff")
+    text = review_text(path, frozenset({LINE[1], others[0][1]}))
+    assert text.startswith('"HITId","AssignmentId"')
+    assert text.endswith('"\r\n')
+    (tmp_path / "results.csv").write_text(text, encoding="utf-8", newline="")
+    again = [line.submission.external_id for line in read_results(tmp_path / "results.csv").lines]
+    assert len(again) == 4
+    ends = [line.rpartition('"f1",')[2] for line in text.splitlines()[1:]]
+    assert ends == ['"X",""', '"","It was empty, sorry."', '"",""', '"X",""']

@@ -64,7 +64,10 @@ class Decisions:
                 return  # one of them may be the reason: each is then tried alone
             for seconds in LAGS:
                 self._wait(seconds)
-                done = {each.id for each in self._sessions(first.study) if each.status == APPROVED}
+                try:
+                    done = {each.id for each in self._sessions(first.study) if each.status == APPROVED}
+                except PlatformError:
+                    continue  # the next look may see it, and each is looked up alone in the end
                 self._approved |= done & set(some)
                 if done.issuperset(some):
                     break

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, func, insert, select
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import give_back
 from humaneval.crowd.platform import PROLIFIC
-from humaneval.crowd.prolific.sessions import REOPENED, session_of
+from humaneval.crowd.prolific.sessions import REOPENED, moment_of, session_of
 from humaneval.errors import InputError
 from humaneval.store.engine import connected
 from humaneval.store.tables import AssignmentRow, EventRow, HitRow, MetaRow
@@ -25,6 +25,9 @@ SECRET = "prolific events"
 STATUS_CHANGED = "submission.status.change"
 FRESH = timedelta(minutes=5)
 """A signature is older or younger than this only if somebody sends it again."""
+
+MILLISECONDS = 1e11
+"""A larger number counts milliseconds."""
 
 _events, _work, _hits = table(EventRow), table(AssignmentRow), table(HitRow)
 
@@ -57,7 +60,7 @@ def event_in(headers: Mapping[str, str], raw: bytes, secret: str, moment: dateti
     if not isinstance(told, dict) or not headers.get("x-event-id"):
         raise InputError("an event has no id, or no content")
     session = session_of(told)
-    happened = _moment(headers.get("x-timestamp") or signed_at)
+    happened = min(_happened(headers.get("x-timestamp", "")) or _moment(signed_at), moment)
     return Event(headers["x-event-id"], str(told.get("event_type")), session.id, session.status, happened)
 
 
@@ -108,6 +111,20 @@ def kept_secret(engine: Engine) -> str:
     meta = table(MetaRow)
     with connected(engine) as connection:
         return connection.scalar(select(meta.c.value).where(meta.c.key == SECRET)) or ""
+
+
+def _happened(told: str) -> datetime | None:
+    """When Prolific says that it happened: in seconds, in milliseconds, or as ISO 8601. No document says
+    which, and nobody has signed it: one in the future would overtake all that follows.
+
+    >>> [str(_happened(told)) for told in ("1796000000", "1796000000123", "2026-11-30T02:13:20Z", "soon")]
+    ['2026-11-30 02:13:20+00:00', '2026-11-30 02:13:20.123000+00:00', '2026-11-30 02:13:20+00:00', 'None']
+    """
+    try:
+        number = float(told)
+        return datetime.fromtimestamp(number / 1000 if number > MILLISECONDS else number, UTC)
+    except (ValueError, OverflowError, OSError):
+        return moment_of(told)
 
 
 def _moment(seconds: str) -> datetime:

@@ -29,6 +29,7 @@ from humaneval.store.tables import (
     HitRow,
     PassageRow,
     RowPassageRow,
+    WorkerIdentityRow,
     WorkerRow,
 )
 from humaneval.web.app import create_app
@@ -283,6 +284,21 @@ def test_C43_a_reload_and_a_second_tab_show_the_same_form_and_a_second_post_chan
     again = work.person.browser.submit(second, late, {**late.boxes, **dict.fromkeys(late.choices, "5")})
     assert again.form(action="/mturk/externalSubmit").values["choice-1"] == "2"
     assert work.open().form(action="/mturk/externalSubmit").values["choice-1"] == "2"
+
+
+def test_of_whoever_declines_at_a_hit_nothing_is_kept_and_the_row_is_free(
+    sqlite_engine: Engine, put_up: Callable, person: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 1})
+    work = person("Ada").accept(up.preview)
+    page = work.open()
+    for _ in range(2):  # again, as with a second click
+        told = work.person.browser.submit(page, page.form(action="/decline"), {})
+        assert "You are not taking part" in told.html
+    with reading(sqlite_engine) as session:
+        for table in (WorkerRow, WorkerIdentityRow, AssignmentRow):
+            assert session.scalar(select(func.count()).select_from(table)) == 0
+    assert work.open().form(field="form") is not None  # who thinks again gets a form
 
 
 def test_C11_a_double_click_keeps_one_set_of_answers(engine: Engine, planned_study: Callable) -> None:

@@ -156,6 +156,13 @@ def test_what_happened_before_does_not_count_after_what_happened_later(listening
     assert len(listening.rows()) == 1
 
 
+@pytest.mark.parametrize("written", ["soon", "9999999999", "2026-11-29T12:00:00Z", "1796000000123", ""])
+def test_a_time_in_another_form_stops_nothing_and_overtakes_nothing(written: str) -> None:
+    body = body_of("S", "RETURNED")
+    found = event_in({**request(body), "X-Timestamp": written}, body, KEY, NOW)
+    assert (found.status, found.happened_at <= NOW) == ("RETURNED", True)
+
+
 @pytest.mark.parametrize("status", ["AWAITING REVIEW", "PROCESSING", "ON HOLD", ""])
 def test_other_states_free_nothing(listening: World, status: str) -> None:
     ann = listening.person("Ann")
