@@ -73,16 +73,19 @@ class Servers:
         threads: int,
         most_bytes: int,
         rank: Rank = lambda method, path: 0,
+        computing: int = 0,
         **options: Any,
     ) -> None:
         """Serve `app` at a socket. Bodies of `most_bytes` or more are refused, and none is put on the disk.
 
-        Requests of a lower `rank` do not wait behind others.
+        Requests of a lower `rank` do not wait behind others. Of the threads, only `computing` compute at the
+        same time (0: all of them): Python runs one at a time, and in turns each would take longer. Those
+        that are `waiting` do not count, nor do requests of the last rank.
         """
         files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * threads
         # More would make accept() fail again and again, as fast as it can.
         self._most = max(4, min(MOST_CONNECTIONS, files - beside))
-        dispatcher = _Dispatcher(rank)
+        dispatcher = _Dispatcher(rank, computing or threads)
         dispatcher.set_thread_count(threads)
         server = create_server(
             app,
@@ -173,24 +176,73 @@ def _patience(channel: Any) -> tuple[bool, float]:
     return (told, channel.since)
 
 
+_this_thread = threading.local()
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """While the block runs, this thread computes nothing: another one may answer a request meanwhile."""
+    dispatcher: _Dispatcher | None = getattr(_this_thread, "computes_for", None)
+    if dispatcher is None:
+        yield
+        return
+    dispatcher.pause()
+    try:
+        yield
+    finally:
+        dispatcher.go_on()
+
+
 class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
     """The threads and what waits for them. None that waits makes a line in the log."""
 
-    def __init__(self, rank: Rank) -> None:
+    def __init__(self, rank: Rank, computing: int) -> None:
         super().__init__()
-        self.queue = _Ranked(rank)
+        self.queue = _Ranked(rank, computing)
 
     def add_task(self, task: Any) -> None:
         with self.lock:
-            self.queue.append(task)
+            self.queue.append(_Counted(self, task))
             self.queue_cv.notify()
+
+    def pause(self) -> None:
+        with self.lock:
+            self.queue.computing -= 1
+            self.queue_cv.notify()
+
+    def go_on(self) -> None:
+        # Without a pause: what is nearly done comes before what has not begun.
+        with self.lock:
+            self.queue.computing += 1
+
+
+class _Counted:
+    """A task that counts among those that compute, from when a thread takes it until it is done."""
+
+    def __init__(self, dispatcher: _Dispatcher, task: Any) -> None:
+        self._dispatcher, self._task = dispatcher, task
+        self.requests, self.cancel = task.requests, task.cancel
+        self.counts = True
+
+    def service(self) -> None:
+        if not self.counts:
+            self._task.service()
+            return
+        _this_thread.computes_for = self._dispatcher
+        try:
+            self._task.service()
+        finally:
+            _this_thread.computes_for = None
+            self._dispatcher.pause()
 
 
 class _Ranked:
-    """A queue of requests: of those with the lowest rank, the one that came first."""
+    """A queue of requests: of those with the lowest rank, the one that came first. It seems empty while
+    enough threads compute."""
 
-    def __init__(self, rank: Rank) -> None:
-        self._rank = rank
+    def __init__(self, rank: Rank, most: int) -> None:
+        self._rank, self._most = rank, most
+        self.computing = 0
         self._ranks: list[deque[Any]] = [deque() for _ in range(RANKS)]
 
     def append(self, task: Any) -> None:
@@ -199,10 +251,15 @@ class _Ranked:
         self._ranks[self._rank(asked.command, asked.path) if asked and whole else 0].append(task)
 
     def popleft(self) -> Any:
-        return next(each for each in self._ranks if each).popleft()
+        ranks = self._ranks if self.computing < self._most else self._ranks[-1:]
+        chosen = next(each for each in ranks if each)
+        task = chosen.popleft()
+        task.counts = chosen is not self._ranks[-1]
+        self.computing += task.counts
+        return task
 
     def __len__(self) -> int:
-        return sum(map(len, self._ranks))
+        return sum(map(len, self._ranks if self.computing < self._most else self._ranks[-1:]))
 
 
 def _allowed_files() -> int:

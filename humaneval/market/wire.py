@@ -24,6 +24,7 @@ from humaneval.market.protocol.identifiers import new_request_id
 from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.protocol.shapes import faults, operation_model, read_times, write_times
 from humaneval.market.tables.database import BUSY, Clock
+from humaneval.serving import failure
 
 _log = logging.getLogger(__name__)
 
@@ -82,8 +83,8 @@ def _perform(market: Market, request_id: str) -> Any:
         raise _WireError(
             503, "ServiceFault", "Try your call again.", "AWS.MechanicalTurk.ServiceUnavailable"
         ) from None
-    except Exception:
-        _log.exception("%s failed", operation.name)
+    except Exception as error:
+        _log.error("%s failed: %s", operation.name, failure(error))
         _fail()
     wrong = faults(reply, operation.output_shape) if operation.output_shape is not None else []
     if wrong:

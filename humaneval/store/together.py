@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from humaneval import serving
 from humaneval.store.engine import writing
 
 T = TypeVar("T")
@@ -50,7 +51,8 @@ class Writer:
                 self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
                 self._thread.start()
             self._changed.notify()
-        result: T = waiting.outcome.result()
+        with serving.waiting():
+            result: T = waiting.outcome.result()
         return result
 
     def _work(self) -> None:

@@ -33,7 +33,9 @@ from humaneval.web.prolific_check import Checker
 from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
-THREADS = 16
+THREADS, COMPUTING = 16, 4
+"""How many requests are answered at once, and how many of them by computing. The others wait: for the disk, a
+platform, or a model on the requester's pages."""
 MOST_BYTES = 2 * MAX_FORM_BYTES
 """Up to this, a page says that a form is too long. More is refused before it has come."""
 
@@ -159,6 +161,7 @@ def _serving(app: Flask, host: str, port: int) -> Iterator[_Serving]:
             app,
             listening,
             threads=THREADS,
+            computing=COMPUTING,
             most_bytes=MOST_BYTES,
             rank=_rank,
             ident="humaneval",

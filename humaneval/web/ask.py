@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
+from humaneval.serving import waiting
 
 FRESH_SECONDS = 10.0
 """How long an answer counts: strangers can make us ask, and must not make us ask often."""
@@ -30,7 +31,8 @@ class Asker:
             return said
         said = 0
         try:
-            standing = self._open_at(endpoint, study).platform.standing(hit)
+            with waiting():
+                standing = self._open_at(endpoint, study).platform.standing(hit)
             said = standing.in_hand if standing is not None else 0
         except HumanEvalError as error:
             _log.warning("HIT %s at %s: %s", hit, endpoint, error.message)

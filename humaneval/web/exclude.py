@@ -18,6 +18,7 @@ from humaneval.crowd.panel_postbacks import perform_postbacks
 from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
+from humaneval.serving import failure
 
 STOP_SECONDS = 10
 
@@ -77,8 +78,8 @@ class Excluder:
                 )
             except HumanEvalError as error:
                 failed = (error.message,)
-            except Exception:  # the next answers need this thread
-                _log.exception("after the answers to %s at %s", where.study, where.endpoint)
+            except Exception as error:  # the next answers need this thread
+                _log.error("after the answers to %s at %s: %s", where.study, where.endpoint, failure(error))
                 continue
             for reason in failed:
                 _log.warning("after the answers to %s at %s: %s", where.study, where.endpoint, reason)

@@ -24,6 +24,7 @@ from humaneval.crowd.work import Work, find_work
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question
+from humaneval.serving import waiting
 from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.web import messages
@@ -273,7 +274,8 @@ def _opened(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Ope
         with connected(context().engine) as connection:
             held = held_assignments(connection, hit, MOST_ASKED)
         asked = [assignment, *(each for each in held if each != assignment)]
-        returned = returned_of(_endpoint(hit).api_url, hit.secret, external_hit, asked)
+        with waiting():
+            returned = returned_of(_endpoint(hit).api_url, hit.secret, external_hit, asked)
         if assignment in returned:  # the address was kept
             return None
         found = opened(hit, visit._replace(returned=returned))

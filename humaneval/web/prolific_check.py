@@ -9,6 +9,7 @@ from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.prolific.sessions import Session
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
+from humaneval.serving import waiting
 
 _log = logging.getLogger(__name__)
 
@@ -22,14 +23,16 @@ class Checker:
 
     def session(self, endpoint: str, study: str, assignment: str) -> Session | None:
         """The submission with this id; None if there is none. Raises HumanEvalError if nobody says."""
-        return self._platform(endpoint, study).session(assignment, tries=2)
+        with waiting():
+            return self._platform(endpoint, study).session(assignment, tries=2)
 
     def given_up(self, endpoint: str, study: str, hit: str) -> frozenset[str]:
         """The submissions whose places are open again, as far as Prolific says."""
         try:
-            platform = self._platform(endpoint, study)
-            platform.sessions(hit)
-            return frozenset(platform.given_up(hit))
+            with waiting():
+                platform = self._platform(endpoint, study)
+                platform.sessions(hit)
+                return frozenset(platform.given_up(hit))
         except HumanEvalError as error:
             _log.warning("study %s at %s: %s", study, endpoint, error.message)
             return frozenset()

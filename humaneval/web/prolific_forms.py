@@ -90,7 +90,10 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
     try:
         there = checker.session(hit.endpoint, hit.study_name, visit.assignment)
     except HumanEvalError as error:
-        current_app.logger.warning("Prolific was asked about a submission: %s", error.message)
+        told = error.message
+        for own in (visit.assignment, visit.worker):  # Prolific's words may name them
+            told = told.replace(own, "…")
+        current_app.logger.warning("Prolific was asked about a submission: %s", told)
         return False
     if there is None or there.participant != visit.worker:
         return _stranger()

@@ -14,6 +14,7 @@ from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import There, ask, still_new
 from humaneval.errors import HumanEvalError
+from humaneval.serving import failure
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
@@ -67,7 +68,7 @@ class Heard:
             there = ask(self._open_at(endpoint, study), note=False)
         except HumanEvalError as error:
             there = There(silent=error.message)
-        except Exception:
-            _log.exception("asking %s failed", endpoint)
+        except Exception as error:
+            _log.error("asking %s failed: %s", endpoint, failure(error))
             return
         self._told[endpoint, study] = Told(there, now())
