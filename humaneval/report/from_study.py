@@ -20,6 +20,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
+from humaneval.domain import SENTENCES
 from humaneval.fees import reward_fee
 from humaneval.report.contents import (
     DesignFacts,
@@ -55,7 +56,7 @@ from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.scores import ready
-from humaneval.study.stored import Study, hash_of_rows
+from humaneval.study.stored import Study, hash_of_rows, settings_of
 
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
 
@@ -313,6 +314,7 @@ def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) 
         .distinct()
         .order_by(AssignmentRow.endpoint)
     )
+    told = [name for name in (lines[0] if lines else ()) if name in ("other", *_fields(study))]
     moments = sorted(line["submitted_at"] for line in lines if line["submitted_at"])
     return RepeatFacts(
         study_file=study.settings_text,
@@ -320,7 +322,7 @@ def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) 
         stories_hash=_hash((key, *sentences) for key, sentences in stories),
         passages_hash=_hash(passages),
         responses_hash=_hash(
-            (line["worker"], line["story"], line["generator"], line["position"], line["choice"])
+            tuple(line[name] for name in ("worker", "story", "generator", "position", "choice", *told))
             for line in lines
         ),
         endpoint=", ".join(endpoints),
@@ -330,6 +332,12 @@ def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) 
         last_response_at=_moment(moments[-1:]),
         scored_at=now(),
     )
+
+
+def _fields(study: StudyRow) -> list[str]:
+    """The further fields of the study's question."""
+    settings = settings_of(study)
+    return [one.name for one in settings.asked.fields(settings.answer_settings, SENTENCES)[1:]]
 
 
 def _moment(texts: Sequence[str]) -> datetime | None:
