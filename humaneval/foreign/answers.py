@@ -21,8 +21,8 @@ _NUMBER = re.compile(r"(?<![\w.,])[+-]?\d+(?:\.\d+)?(?!\w|[.,]\d)")
 def mapped(made: Judged, words: Mapping[str, str], *, ignore_case: bool = False, some: bool = True) -> Judged:
     """Each answer in `words` becomes what it stands for, all at once; nothing makes it no judgment.
 
-    An answer is found as it is written, or as the same number (5 for 5.0). Raises InputError if none of them
-    was given, though `some` should be.
+    An answer is found as it is written, or by its number (5 for 5.0 and for "5 - very good"). Raises
+    InputError if none of them was given, though `some` should be.
     """
     if not words:
         return made
@@ -32,10 +32,9 @@ def mapped(made: Judged, words: Mapping[str, str], *, ignore_case: bool = False,
     becomes: dict[str, str] = {}
     absent = []
     for answer, text in words.items():
-        number = as_number(answer)
-        found = [one for one in given if one == answer] or [
-            one for one in given if number is not None and as_number(one) == number
-        ]
+        found = [one for one in given if one == answer]
+        if not found and (number := as_number(answer)) is not None:
+            found = [one for one in given if _only_number(one) == number]
         becomes |= dict.fromkeys(found, text)
         absent += [] if found else [answer]
     if not becomes and some:
@@ -47,6 +46,12 @@ def mapped(made: Judged, words: Mapping[str, str], *, ignore_case: bool = False,
     frame = made.frame.assign(**{VALUE: pd.Series(told, index=made.frame.index, dtype=object)})
     note = f"nobody answered {listed(absent)}, named by --map" if absent and some else ""
     return replace(made, frame=frame, sheet=made.sheet.noted(note)).complete(VALUE)
+
+
+def _only_number(text: str) -> float | None:
+    """The number that a value is, or the only one in its words."""
+    found = _NUMBER.findall(text)
+    return as_number(text) if len(found) != 1 else as_number(found[0])
 
 
 def without_no_answers(made: Judged) -> Judged:

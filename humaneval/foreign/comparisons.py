@@ -13,6 +13,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.judged import LINE, NUMBER, VALUE, as_number, cell_text, column_at
 from humaneval.foreign.sheet import Sheet
+from humaneval.foreign.splitting import AUTO, people_in
 from humaneval.text import counted, listed
 
 FIRST, SECOND, OUTCOME = "(first)", "(second)", "(outcome)"
@@ -63,7 +64,8 @@ class Comparisons:
 
 def shown(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) -> list[Shown]:
     """What each judgment chose between. `options` gives, for each answer, the column with the system that it
-    stands for. An answer may also be the name of a system.
+    stands for. An answer may also be the name of a system. A single option that is no
+    answer names a column that has all systems in one cell; answers are then their names.
 
     Raises InputError if no answer is one of these.
     """
@@ -71,14 +73,17 @@ def shown(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) -> list
         number: {answer: column_at(sheet.frame, name, number, "--option") for answer, name in options.items()}
         for number in dict.fromkeys(frame[NUMBER])
     }
+    together = len(options) == 1 and not set(options) & set(frame[VALUE])
     numbers = {number: answer for answer in options if (number := as_number(answer)) is not None}
     found = []
     for line, number, value in zip(frame[LINE], frame[NUMBER], frame[VALUE], strict=True):
         systems = {answer: cell_text(sheet.frame.at[line, name]) for answer, name in columns[number].items()}
+        if together:
+            systems = {name: name for cell in systems.values() for name in people_in(cell, AUTO) if name}
         named = [answer for answer, system in systems.items() if system == value]
         number_told = as_number(value)
         same = None if number_told is None else numbers.get(number_told)
-        answer = value if value in options else named[0] if len(named) == 1 else same
+        answer = value if value in systems else named[0] if len(named) == 1 else same
         found.append(Shown(systems, answer))
     if all(one.answer is None for one in found):
         raise InputError(

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,12 @@ def judged(
 ) -> Judged:
     """One row for each judgment in the columns `values`, in the order of the file.
 
-    {} stands for a number (in `numbers`, if given); in `items`, `by` and `worker` it stands for the same
-    number. `split` says how a cell holds several judgments (`foreign.splitting`); the number is then the
-    place in the cell. They are by different people about one item if the cell of `worker` splits into as many
-    parts, or if nobody is named; else they are about different items. Blank cells are not judgments, and are
-    counted. Values that are the same number (3 and 3.0), or with `ignore_case` differ only in case, become
-    the most common one. Raises UsageError for unknown columns.
+    {} stands for a number (in `numbers`, if given), and * for any text; in `items`, `by` and `worker` {}
+    stands for the same number. `split` says how a cell holds several judgments (`foreign.splitting`); the
+    number is then the place in the cell. They are by different people about one item if the cell of `worker`
+    splits into as many parts, or if nobody is named; else they are about different items. Blank cells are not
+    judgments, and are counted. Values that are the same number (3 and 3.0), or with `ignore_case` differ only
+    in case, become the most common one. Raises UsageError for unknown columns.
     """
     questions = _questions(sheet.frame, values, numbers)
     groups = {_label(sheet.frame, name): name for name in by}
@@ -159,7 +160,7 @@ def _part(
     """The judgments `texts` of one question, a row for each row of the sheet; by different `people` the
     question is the same for all parts of a cell."""
     frame, size = sheet.frame, len(sheet.frame)
-    keys = list(zip(*(_texts(frame, name, one, "--item") for name in items), strict=True))
+    keys = list(zip(*(_named(frame, name, one, "--item") for name in items), strict=True))
     own_items = any(PLACE in name for name in items)
     question = one.flag if own_items else one.source if people else one.column
     workers: list[str | None]
@@ -174,7 +175,7 @@ def _part(
         LINE: list(frame.index),
         COLUMN: [one.column] * size,
         NUMBER: [one.number] * size,
-        **{label: _grouped(frame, name, one) for label, name in groups.items()},
+        **{label: _named(frame, name, one, "--by") for label, name in groups.items()},
         WORKER: workers,
         PERSON: [(line, one.part if people else None) for line in frame.index],
         ITEM: [(*key, question) if any(key) else None for key in keys] if items else [None] * size,
@@ -202,64 +203,78 @@ def _split(
 ) -> tuple[list[pd.DataFrame], list[str]]:
     """The judgments of all parts of all cells, and notes on how they were split."""
     made, notes = [], []
-    lines = list(sheet.frame.index)
     for one in questions:
-        found = parts_of(_cells(sheet, one.source), lines, how, one.source)
-        people = _people(sheet, one, worker, found, how)
+        found = parts_of(_cells(sheet, one.source), list(sheet.frame.index), how, one.source)
+        beside = _beside(sheet, one, (*items, *groups.values()), worker, found, how)
+        named = worker is not None and worker not in (COLUMN, NUMBER)
+        by_worker = named and column_at(sheet.frame, worker or "", one.number, "--worker") in beside
+        people = by_worker or (worker is None and found.places and not beside)
         for name in found.names:
             number = number_of(name) if one.number is None else one.number
             if numbers is not None and one.number is None and number not in numbers:
                 continue
             part = replace(one, column=f"{one.source}.{name}", number=number, part=name)
             texts = [cell.get(name) or "" for cell in found.cells]
-            by_people = people is not None or (worker is None and found.places)
-            frame = _part(sheet, part, texts, items, groups, None if people else worker, people=by_people)
-            if people is not None:
-                order = [list(cell).index(name) if name in cell else None for cell in found.cells]
-                frame[WORKER] = pd.Series(
+            at_part = {
+                side: pd.Series(
                     [
-                        mine[place] or None if place is not None else None
-                        for mine, place in zip(people, order, strict=True)
+                        mine[list(cell).index(name)] if name in cell else None
+                        for mine, cell in zip(lists, found.cells, strict=True)
                     ],
+                    index=sheet.frame.index,
                     dtype=object,
                 )
+                for side, lists in beside.items()
+            }
+            here = replace(sheet, frame=sheet.frame.assign(**at_part))
+            frame = _part(here, part, texts, items, groups, worker, people=people)
             # A cell with fewer parts has no blank judgment.
             made.append(frame[[name in cell or not cell for cell in found.cells]])
-        sizes = sorted({len(cell) for cell in found.cells if cell})
-        span = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0] if sizes else 0}"
-        where = f"separated by {found.separator!r}" if found.separator else "as JSON"
-        whose = (
-            "answers by different people"
-            if people or (worker is None and found.places)
-            else "answers about different items"
-        )
-        notes.append(f"{one.source} holds {span} judgments in a cell, {where}; taken as {whose}")
+        notes.append(_told(one, found, people))
     if not made:
         raise UsageError("--numbers leaves no part of a cell", "Widen the range.")
     return made, notes
 
 
-def _people(
-    sheet: Sheet, one: _Question, worker: str | None, found: Parts, how: str
-) -> list[list[str]] | None:
-    """The workers of the judgments in each cell, if some cell names several."""
-    if worker is None or worker in (COLUMN, NUMBER):
-        return None
-    name = column_at(sheet.frame, worker, one.number, "--worker")
-    people = [people_in(cell, how) if cell else [] for cell in _cells(sheet, name)]
-    if all(len(cell) <= 1 for cell in people):
-        return None
-    uneven = [
-        line
-        for line, mine, theirs in zip(sheet.frame.index, people, found.cells, strict=True)
-        if theirs and len(mine) != len(theirs)
-    ]
-    if uneven:
-        raise InputError(
-            f"{name} names another number of workers than {one.source} has judgments: {at(uneven)}",
-            "Correct these cells, or leave their rows out.",
-        )
-    return people
+def _told(one: _Question, found: Parts, people: bool) -> str:
+    sizes = sorted({len(cell) for cell in found.cells if cell}) or [0]
+    span = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    where = f"separated by {found.separator!r}" if found.separator else "as JSON"
+    whose = "answers by different people" if people else "answers about different items"
+    return f"{one.source} holds {span} judgments in a cell, {where}; taken as {whose}"
+
+
+def _beside(
+    sheet: Sheet, one: _Question, names: Sequence[str], worker: str | None, found: Parts, how: str
+) -> dict[str, list[list[str]]]:
+    """Columns whose cells split into as many parts as those of the judgments: the parts of each cell.
+
+    Raises InputError for workers if only some cells do.
+    """
+    made = {}
+    plain = {column_at(sheet.frame, name, one.number, "") for name in names if not _special(name)}
+    workers = None if worker is None or _special(worker) else column_at(sheet.frame, worker, one.number, "")
+    for name in dict.fromkeys([*plain, *([workers] if workers else [])]):
+        lists = [people_in(cell, how) if cell else [] for cell in _cells(sheet, name)]
+        uneven = [
+            line
+            for line, mine, theirs in zip(sheet.frame.index, lists, found.cells, strict=True)
+            if theirs and len(mine) != len(theirs)
+        ]
+        if all(len(cell) <= 1 for cell in lists) or (uneven and name != workers):
+            continue
+        if uneven:
+            raise InputError(
+                f"{name} names another number of workers than {one.source} has judgments: {at(uneven)}",
+                "Correct these cells, or leave their rows out.",
+            )
+        made[name] = lists
+    return made
+
+
+def _special(name: str) -> bool:
+    """Whether a name stands for no column of its own, or for one that the place in a cell chooses."""
+    return PLACE in name or name.strip() in (COLUMN, NUMBER)
 
 
 def _cells(sheet: Sheet, name: str) -> list[str]:
@@ -269,6 +284,11 @@ def _cells(sheet: Sheet, name: str) -> list[str]:
 def _questions(frame: pd.DataFrame, values: Sequence[str], numbers: range | None) -> list[_Question]:
     found: dict[str, _Question] = {}
     for flag in values:
+        matching = [] if flag in frame.columns else _matching(frame, flag)
+        for name in matching:
+            found.setdefault(name, _Question(name, flag, None, name))
+        if matching:
+            continue
         if PLACE not in flag:
             name = column(frame, flag, "--value")
             found.setdefault(name, _Question(name, name, None, name))
@@ -281,14 +301,22 @@ def _questions(frame: pd.DataFrame, values: Sequence[str], numbers: range | None
     return list(found.values())
 
 
+def _matching(frame: pd.DataFrame, flag: str) -> list[str]:
+    """The columns that fit a name with *, which stands for any text."""
+    pattern = flag.strip().casefold()
+    names = [str(name) for name in frame.columns]
+    return [name for name in names if fnmatchcase(name.casefold(), pattern)] if "*" in flag else []
+
+
 def _label(frame: pd.DataFrame, name: str) -> str:
     return name.strip() if PLACE in name or name.strip() == COLUMN else column(frame, name, "--by")
 
 
-def _grouped(frame: pd.DataFrame, name: str, one: _Question) -> list[str]:
+def _named(frame: pd.DataFrame, name: str, one: _Question, flag: str) -> list[str]:
+    """The cells of a column, or the name of the column of the judgments themselves."""
     if name.strip() == COLUMN and COLUMN not in frame.columns:
         return [one.column] * len(frame)
-    return _texts(frame, name, one, "--by")
+    return _texts(frame, name, one, flag)
 
 
 def _texts(frame: pd.DataFrame, name: str, one: _Question, flag: str) -> list[str]:

@@ -85,12 +85,11 @@ def _preferences(made: Prepared, answers: Answers) -> Prepared:
             )
         sheet, pattern = _as_numbers(made.sheet, made.told["choice"], answers, "choice")
         return replace(made, sheet=sheet, told={**made.told, "choice": pattern}, asked=asked, own=("other",))
-    if len(answers.options) != 2:
+    if len(answers.options) > 2:
         raise UsageError("a preference is between two systems", "Give --option twice.")
     found = judged(made.sheet, [made.told["choice"]])
     found = mapped(found, answers.words)
     ties = {one.casefold() for one in answers.ties} or TIES
-    names = list(answers.options)
     rows: dict[str, dict[object, str]] = {}
     strange = []
     given = shown(made.sheet, found.frame, answers.options)
@@ -98,10 +97,10 @@ def _preferences(made: Prepared, answers: Answers) -> Prepared:
         found.frame[LINE], found.frame[NUMBER], found.frame[VALUE], given, strict=True
     ):
         tie = one.answer is None and value.strip().casefold() in ties
-        if one.answer is None and not tie:
+        if len(one.systems) != 2 or (one.answer is None and not tie):
             strange.append(line)
             continue
-        choice = 3 if tie else 1 + names.index(one.answer or "")
+        choice = 3 if tie else 1 + list(one.systems).index(one.answer or "")
         for role, cell in zip(
             ("generator", "other", "choice"), (*one.systems.values(), str(choice)), strict=True
         ):

@@ -108,6 +108,13 @@ def test_the_best_of_three_is_preferred_to_both_others() -> None:
     assert told == [["x", "y", -1], ["y", "z", 1]]
 
 
+def test_one_cell_may_have_both_systems() -> None:
+    sheet = sheet_of(pair=["x,y", "x;z", "['y', 'z']"], best=["y", "same", "y"])
+    made = comparisons(sheet, judged(sheet, ["best"]).frame, {"pair": "pair"})
+    told = made.frame[[FIRST, SECOND, OUTCOME]].to_numpy().tolist()
+    assert told == [["x", "y", -1], ["x", "z", 0], ["y", "z", 1]]
+
+
 def test_two_answers_are_compared_without_systems() -> None:
     sheet = sheet_of(pick=["ours"] * 6 + ["base"] * 2 + ["no difference"], who=list("abcdefghi"))
     frame = judged(sheet, ["pick"], worker="who").frame
@@ -147,6 +154,8 @@ def test_words_become_what_they_stand_for_all_at_once() -> None:
     turned = mapped(judged(sheet_of(v=["1", "2", "5.0"]), ["v"]), {"1": "5", "5": "1", "4": "2"})
     assert values(turned) == ["5", "2", "1"]
     assert turned.sheet.notes == ("nobody answered 4, named by --map",)
+    words_too = mapped(judged(sheet_of(v=["1 (best)", "2 - fair", "no 3 or 4"]), ["v"]), {"1": "5", "2": "4"})
+    assert values(words_too) == ["5", "4", "no 3 or 4"]
     with pytest.raises(InputError, match="no answer is one of very typical, named by --map; the answers are"):
         mapped(judged(sheet_of(v=["Very typical"]), ["v"]), {"very typical": "5"})
 
@@ -214,6 +223,20 @@ def test_parts_of_one_person_are_items_and_parts_of_several_are_people() -> None
         judged(sheet_of(v=["4;2;1"], who=["ann;bob"]), ["v"], worker="who", split=";")
 
 
+def test_systems_in_a_list_beside_their_ratings_are_the_groups() -> None:
+    sheet = sheet_of(s=["s1", "s2"], sys=["lm; ilm", "ilm; lm"], v=["4; 2", "3; 5"], note=["a; b; c", "d"])
+    made = judged(sheet, ["v"], items=["s"], by=["sys"], split=";")
+    assert made.frame[["sys", VALUE]].to_numpy().tolist() == [
+        ["lm", "4"],
+        ["ilm", "2"],
+        ["ilm", "3"],
+        ["lm", "5"],
+    ]
+    assert list(clusters(made.frame).worker) == [0, 0, 1, 1]  # a row is one person's
+    other = judged(sheet, ["v"], by=["note"], split=";")
+    assert set(other.frame["note"]) == {"a; b; c", "d"}
+
+
 def test_parts_that_are_not_what_was_said_are_refused() -> None:
     with pytest.raises(InputError, match="1 cell is no JSON list or object in v: line 3"):
         judged(sheet_of(v=["[1]", "4;5"]), ["v"], split="json")
@@ -243,6 +266,15 @@ def test_columns_and_places_may_be_people() -> None:
     assert (numbered.frame[ITEM].nunique(), list(numbered.frame[WORKER])) == (1, ["1", "2"])
     with pytest.raises(UsageError, match=r"--worker \(number\) needs a --value with"):
         judged(sheet, ["Ann"], worker="(number)")
+
+
+def test_a_row_for_each_person_has_a_column_for_each_item() -> None:
+    sheet = sheet_of(worker=["ann", "bob"], **{"7#1": ["A", "A"], "7#2": ["B", None], "9#1": ["A", "B"]})
+    made = judged(sheet, ["*#*"], items=["(column)"], worker="worker")
+    assert made.frame[ITEM].nunique() == 3
+    assert {row[0]: row[1] for row in agreement(made.frame, []).rows}["agreeing pairs"] == 2
+    with pytest.raises(UsageError, match="there is no column"):
+        judged(sheet, ["x*"])
 
 
 def test_json_objects_of_a_table_are_columns_where_one_is_named() -> None:

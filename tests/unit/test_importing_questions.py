@@ -79,7 +79,10 @@ def test_a_preference_may_come_with_choices_and_columns_of_both() -> None:
     with pytest.raises(UsageError, match="does not say which two systems were shown"):
         imported(sheet, "prefer", {**WHO, "choice": "c"})
     with pytest.raises(UsageError, match="between two systems"):
-        imported(sheet, "prefer", {**WHO, "choice": "c"}, Answers({}, {"A": "g"}))
+        imported(sheet, "prefer", {**WHO, "choice": "c"}, Answers({}, {"A": "g", "B": "o", "C": "g"}))
+    together = sheet_of(who=["a", "b"], item=["1", "1"], pair=["x,y", "x"], best=["y", "x"])
+    made = imported(together, "prefer", {**WHO, "choice": "best"}, Answers({}, {"pair": "pair"}))
+    assert made.frame[["generator", "other", "choice"]].to_numpy().tolist() == [["x", "y", 2]]
 
 
 def test_ratings_have_a_column_for_each_scale() -> None:

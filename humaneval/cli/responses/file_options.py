@@ -85,7 +85,10 @@ OPTIONS = (
         "items",
         multiple=True,
         metavar="COLUMN",
-        help="Column that says what was judged. Repeatable, if it takes several columns.",
+        help=(
+            "Column that says what was judged; (column) for the column of --value itself. Repeatable, if it"
+            " takes several columns."
+        ),
     ),
     click.option(
         "--prolific",

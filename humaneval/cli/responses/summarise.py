@@ -133,6 +133,7 @@ def _needed(kind: str, by: Sequence[str]) -> tuple[str, ...]:
         "workers": (ITEM, WORKER),
         "workload": (WORKER,),
         "differences": (ITEM, WORKER, *by),
+        "ordinal": tuple(by),
     }.get(kind, ())
 
 

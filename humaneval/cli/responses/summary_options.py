@@ -82,7 +82,10 @@ OPTIONS = (
         multiple=True,
         required=True,
         metavar="COLUMN",
-        help="Column with the judgments; {} in its name stands for a number. Repeatable; columns are pooled.",
+        help=(
+            "Column with the judgments; {} in its name stands for a number, * for any text. Repeatable;"
+            " columns are pooled."
+        ),
     ),
     click.option(
         "--show",
