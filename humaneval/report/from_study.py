@@ -20,6 +20,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval import __version__
+from humaneval.domain import SENTENCES
 from humaneval.fees import reward_fee
 from humaneval.report.contents import (
     DesignFacts,
@@ -55,7 +56,7 @@ from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.scores import ready
-from humaneval.study.stored import Study, hash_of_rows
+from humaneval.study.stored import Study, hash_of_rows, settings_of
 
 Columns = Mapping[str, list[Any]]
 """A response table. With a mapping for each response it would take ten times the memory."""
@@ -327,8 +328,9 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         .distinct()
         .order_by(AssignmentRow.endpoint)
     )
+    told = ["worker", "story", "generator", "position", "choice"]
+    told += [name for name in given if name in ("other", *_fields(study))]
     moments = [moment for moment in given["submitted_at"] if moment]
-    told = ("worker", "story", "generator", "position", "choice")
     return RepeatFacts(
         study_file=study.settings_text,
         study_hash=study.settings_hash,
@@ -342,6 +344,12 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         last_response_at=_moment(max(moments, default="")),
         scored_at=now(),
     )
+
+
+def _fields(study: StudyRow) -> list[str]:
+    """The further fields of the study's question."""
+    settings = settings_of(study)
+    return [one.name for one in settings.asked.fields(settings.answer_settings, SENTENCES)[1:]]
 
 
 def _moment(text: str) -> datetime | None:
