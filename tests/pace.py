@@ -2,9 +2,9 @@
 
 A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it
 has the data, and a seventh to the garbage collector, which looks again and again through what pytest and
-torch have loaded. The small matrices of the tests are ten times slower where the threads of a process for
-linear algebra wait for each other and for the other tests. Half of the time of collecting goes to compiling
-the tests anew where Python may not keep what it compiled.
+torch have loaded; while tests are collected it is off. The small matrices of the tests are ten times slower
+where the threads of a process for linear algebra wait for each other and for the other tests. Half of the
+time of collecting goes to compiling the tests anew where Python may not keep what it compiled.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gc
 import os
 import shutil
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from hypothesis import settings
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 for _name in THREADS:  # before numpy is loaded, which looks only once
     os.environ.setdefault(_name, "1")
+gc.disable()  # pytest_collection turns it on
 # Whatever the environment says, for the programs that tests start as well.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -32,13 +34,14 @@ ENOUGH = 4 * 2**30
 """Bytes. The whole suite leaves about 0.6 GiB of files behind until it ends."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Temporary files lie in memory, where there is room and programs may be run from there.
 
-    And no example of Hypothesis fails because the machine is busy.
+    And no example of Hypothesis fails because the machine is busy. `make test-long` tries more of them.
     """
-    settings.register_profile("any pace", deadline=None)
-    settings.load_profile("any pace")
+    settings.register_profile("any pace", deadline=None, max_examples=40)
+    settings.register_profile("thorough", deadline=None, max_examples=1000)
+    settings.load_profile(config.getoption("--hypothesis-profile") or "any pace")
     if memory_is_roomy():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
@@ -65,8 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items += rest[ends[share] : ends[share + 1]]
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """What is loaded by now stays to the end: the collector need not look at it again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000)
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(100_000)
+        gc.enable()
