@@ -13,6 +13,7 @@ import gc
 import os
 import shutil
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from hypothesis import settings
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 for _name in THREADS:  # before numpy is loaded, which looks only once
     os.environ.setdefault(_name, "1")
-gc.disable()  # pytest_collection_finish turns it on
+gc.disable()  # pytest_collection turns it on
 # Whatever the environment says, for the programs that tests start as well.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -67,8 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items += rest[ends[share] : ends[share + 1]]
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """What is loaded by now stays to the end: the collector need not look at it again."""
-    gc.freeze()
-    gc.set_threshold(100_000)
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(100_000)
+        gc.enable()
