@@ -144,6 +144,15 @@ def test_stories_may_have_3_to_20_sentences(sqlite_engine: Engine, sentences: in
     assert audit(open_study(sqlite_engine, "detect")).chance_nominal == pytest.approx(1 - 1 / sentences)
 
 
+def test_a_long_storys_blanks_are_not_taken_for_those_of_another(sqlite_engine: Engine) -> None:
+    stories = stories_of(20, 3)
+    add_stories(sqlite_engine, stories)
+    (human,) = build(GeneratorRequest("human"))
+    first = run(sqlite_engine, human, blanks_of(stories[:1]))
+    whole = run(sqlite_engine, human, blanks_of(stories))
+    assert (first.written, whole.already_there, whole.written) == ({"ok": 20}, 20, {"ok": 40})
+
+
 def test_stories_of_two_lengths_are_refused_with_counts(sqlite_engine: Engine) -> None:
     fill(sqlite_engine, [*stories_of(5, 6), *(replace(one, id=f"x{one.id}") for one in stories_of(7, 4))])
     with pytest.raises(DesignError, match=r"different numbers of sentences \(6 of 5, 4 of 7\)"):
