@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     ValidationError,
     ValidationInfo,
@@ -23,7 +22,6 @@ from pydantic import (
 
 from humaneval.domain import MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
-from humaneval.fees import money, sign_of
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import DETECT, Condition, Question, Settings, load_question
 from humaneval.store.stories import AUTO
@@ -31,18 +29,12 @@ from humaneval.study.contradictions import refuse_contradictions
 from humaneval.study.fields import NEW, Printable, PrintableWithin, Required, Whole, printable, something
 from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
+from humaneval.study.hit_section import HitSection
 from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
 from humaneval.study.participants_section import ParticipantsSection
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.prolific_section import ProlificSection
 from humaneval.study.words import refuse_words, with_texts, worded_for
-
-
-def _dollars(value: Any) -> Decimal:
-    try:
-        return money(str(value))
-    except HumanEvalError as error:
-        raise ValueError(error.message) from None
 
 
 def _word(text: str, info: ValidationInfo) -> str:
@@ -51,7 +43,6 @@ def _word(text: str, info: ValidationInfo) -> str:
     return text
 
 
-Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
 Word = Annotated[str, AfterValidator(_word)]
 LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"
 SEEDS = 2**31
@@ -146,39 +137,6 @@ class ConsentSection(_Section):
     text: Printable = ""
     contact: Printable = ""
     retention_days: Whole = Field(0, ge=0, le=36_500)
-
-
-class HitSection(_Section):
-    """The HIT as the platform lists it, and what it pays."""
-
-    title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(something)] = (
-        "Find the sentence that a machine wrote in short stories"
-    )
-    description: Annotated[
-        str, Field(max_length=2000), AfterValidator(printable), AfterValidator(something)
-    ] = "Read a few short stories and mark the sentence that a machine wrote."
-    keywords: tuple[Printable, ...] = ()
-    reward: Dollars = Decimal("0.80")
-    currency: Literal["USD", "GBP", "EUR"] = "USD"
-    expected_minutes: float = Field(4, gt=0)
-    assignment_minutes: Whole = Field(45, ge=1, le=525_600)
-    lifetime_days: float = Field(7, gt=0, le=365)
-    auto_approval_days: float = Field(3, ge=0, le=30)
-
-    @property
-    def hourly(self) -> Decimal:
-        """The hourly wage of an annotator who takes `expected_minutes`."""
-        return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
-
-    @property
-    def sign(self) -> str:
-        """What stands before an amount."""
-        return sign_of(self.currency)
-
-    @property
-    def lifetime_seconds(self) -> int:
-        """How long the HITs can be found, in seconds."""
-        return round(self.lifetime_days * 86_400)
 
 
 class ExclusionRule(_Section):

@@ -10,7 +10,8 @@ import pytest
 from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan_text import power_warning, tell_outlook, tell_plan
 from humaneval.planning.forecast import outlook
-from humaneval.study.file import HitSection, read_study_file
+from humaneval.study.file import read_study_file
+from humaneval.study.hit_section import HitSection
 from humaneval.study.plan import plan_of
 
 

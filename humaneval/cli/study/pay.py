@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from humaneval.fees import dollars
-from humaneval.study.file import HitSection
+from humaneval.study.hit_section import HitSection
 
 
 def pay(hit: HitSection) -> str:
