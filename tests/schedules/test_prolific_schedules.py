@@ -85,11 +85,11 @@ def world(templates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 @pytest.mark.slow
 def test_two_hundred_schedules_double_nothing_and_lose_nothing(world: ProlificWorld) -> None:
-    try_all(world, DRAWS, range(200), REACHED, first=_work, most=7)
+    try_all(world, DRAWS, range(200), REACHED, first=_work, most=5)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(25))
 def test_five_thousand_schedules_double_nothing_and_lose_nothing(part: int, world: ProlificWorld) -> None:
     first = 1000 + 200 * part
-    try_all(world, DRAWS, range(first, first + 200), REACHED, first=_work, most=7)
+    try_all(world, DRAWS, range(first, first + 200), REACHED, first=_work)

@@ -51,6 +51,21 @@ def write(world: World, operation: str) -> OutboxRow:
     return row
 
 
+def test_P09_a_study_in_another_currency_than_the_accounts_is_not_published(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, hit={"currency": "USD"})
+    with pytest.raises(UsageError, match="pays in GBP, and the study's reward is in USD"):
+        world.publish()
+    assert not world.platform().find([world.name])
+
+
+def test_P09_people_read_of_their_pay_in_their_currency(world: World) -> None:
+    world.publish()
+    page = world.person("Ann").take().html
+    assert ("£0.80" in page, "$" in page) == (True, False)
+
+
 def test_P12_approval_pays_the_reward_and_nothing_else(anywhere: World) -> None:
     anywhere.publish()
     ann, ben = anywhere.answered_by("Ann", "Ben")
