@@ -117,8 +117,8 @@ def _happened(told: str) -> datetime | None:
     """When Prolific says that it happened: in seconds, in milliseconds, or as ISO 8601. No document says
     which, and nobody has signed it: one in the future would overtake all that follows.
 
-    >>> [str(_happened(told)) for told in ("1796000000", "1796000000123", "2026-11-30T02:13:20Z", "soon")]
-    ['2026-11-30 02:13:20+00:00', '2026-11-30 02:13:20.123000+00:00', '2026-11-30 02:13:20+00:00', 'None']
+    >>> [str(_happened(told)) for told in ("1770000000", "1770000000123", "2026-02-02T02:40:00Z", "soon")]
+    ['2026-02-02 02:40:00+00:00', '2026-02-02 02:40:00.123000+00:00', '2026-02-02 02:40:00+00:00', 'None']
     """
     try:
         number = float(told)
