@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from benchmarks import questions
 from benchmarks.calibration import DESIGNS, LEVELS, table_of
 from tests.conftest import ROOT
 
@@ -29,3 +30,17 @@ def test_X02_scores_and_differences_hold_the_truth_as_often_as_promised() -> Non
         else:
             # With 60 responses Wilson's own interval holds the truth in 97.0 %, if they are unrelated.
             assert 0.935 <= held <= (0.98 if line["workers"] * line["each"] == 60 else 0.968), line["name"]
+
+
+def test_the_table_of_questions_is_the_output_of_its_benchmark_and_holds_in_the_middle() -> None:
+    path = ROOT / "benchmarks" / "results" / "questions.jsonl"
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert questions.table_of(lines) in (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    assert [(line["question"], line["level"], line["name"]) for line in lines] == [
+        (case.name, case.level, design.name) for case in questions.CASES for design in questions.DESIGNS
+    ]
+    for line in lines:
+        if line["level"] == "middle":
+            assert 0.935 <= line["score"] <= 0.965, line
+            assert 0.935 <= line["difference"] <= 0.965, line
+        assert 0.025 <= line["rejects"] <= 0.06, line
