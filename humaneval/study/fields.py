@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
@@ -20,6 +21,24 @@ def printable(text: str, info: ValidationInfo) -> str:
     return text.strip()
 
 
+def printable_within(value: Any, info: ValidationInfo) -> Any:
+    """The same for every text in a value of a TOML file."""
+    if isinstance(value, str):
+        return printable(value, info)
+    if isinstance(value, dict):
+        return {key: printable_within(one, info) for key, one in value.items()}
+    return [printable_within(one, info) for one in value] if isinstance(value, list) else value
+
+
+def texts_within(value: Any) -> Iterator[str]:
+    """Every text in a value of a TOML file."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_within(one)
+
+
 def something(text: str) -> str:
     """`text`, if there is any. ValueError otherwise."""
     if not text:
@@ -29,6 +48,7 @@ def something(text: str) -> str:
 
 Printable = Annotated[str, AfterValidator(printable)]
 Required = Annotated[Printable, AfterValidator(something)]
+PrintableWithin = Annotated[dict[str, Any], AfterValidator(printable_within)]
 Whole = Annotated[int, Field(strict=True)]
 """Without true, which pydantic would accept as 1."""
 

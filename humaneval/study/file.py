@@ -28,7 +28,7 @@ from humaneval.resources import bundled
 from humaneval.scoring.questions.question import DETECT, Condition, Question, Settings, load_question
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
-from humaneval.study.fields import NEW, Printable, Required, Whole, printable, something
+from humaneval.study.fields import NEW, Printable, PrintableWithin, Required, Whole, printable, something
 from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
@@ -242,7 +242,7 @@ class StudyFile(_Section):
 
     question: str = DETECT
     """The name of the question that annotators are asked."""
-    answers: dict[str, Any] = Field(default_factory=dict)
+    answers: PrintableWithin = Field(default_factory=dict)
     """The question's own settings, as written."""
     design: DesignSection
     page: PageSection = PageSection()

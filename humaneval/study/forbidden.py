@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from humaneval.study.fields import texts_within
+
 if TYPE_CHECKING:
     from humaneval.study.file import StudyFile
 
@@ -64,6 +66,7 @@ def forbidden_questions(study: StudyFile) -> Iterator[str]:
         "hit.title": study.hit.title,
         "hit.description": study.hit.description,
         **{f"words.{key}": text for key, text in study.words.items()},
+        "answers": "\n".join(texts_within(study.answers)),
     }
     for where, text in texts.items():
         for what in asked_in(text):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from humaneval.domain import SENTENCES, Story, refuse_name, rounded_up
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
 from humaneval.store.stories import AUTO, TEST
 from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
@@ -57,7 +57,8 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     design: dict[str, Any] = {**asked.design, **names}
     common = _common(contents, design["generators"])
     every, counts = own.passages(design), _counts(common, own.positions(_length(contents)))
-    size = own.design.get("passages_per_row") or _size(counts, every, said)
+    noun = "generators" if every == len(design["generators"]) else "pairs of generators"
+    size = own.design.get("passages_per_row") or _size(counts, every, noun, said)
     if size != every:
         design["passages_per_row"] = size
     design["positions"] = _positions(counts, size, said)
@@ -114,14 +115,15 @@ def _own(asked: Asked) -> _Own:
     design, page = values.get("design"), values.get("page")
     laid = laid_by(asked.preset).get("design", {})
     design = design if isinstance(design, dict) else {}
-    question = load_question(str(values.get("question", DETECT)))
     answers = values.get("answers", {})
-    return _Own(
-        {**design, **laid, **asked.design},
-        page if isinstance(page, dict) else {},
-        question,
-        question.settings(answers if isinstance(answers, dict) else {}),
-    )
+    try:
+        question = load_question(str(values.get("question", DETECT)))
+        settings = question.settings(answers if isinstance(answers, dict) else {})
+    except HumanEvalError:
+        read_study_file(asked.file, preset=asked.preset)  # which names the file
+        raise
+    page = page if isinstance(page, dict) else {}
+    return _Own({**design, **laid, **asked.design}, page, question, settings)
 
 
 def shows_rests(asked: Asked) -> bool:
@@ -205,13 +207,13 @@ def _counts(common: Mapping[str, Collection[int]], positions: Sequence[int]) -> 
     return {at: sum(at in filled for filled in common.values()) for at in positions}
 
 
-def _size(counts: Mapping[int, int], generators: int, said: list[str]) -> int:
-    """How many passages a form shows: one of each generator, or fewer if most stories would be lost."""
+def _size(counts: Mapping[int, int], generators: int, noun: str, said: list[str]) -> int:
+    """How many passages a form shows: one of each generator or pair, or fewer if too few stories are left."""
     for size in range(generators, FEWEST - 1, -1):
         if 2 * sum(count for count in counts.values() if count >= size) >= sum(counts.values()) > 0:
             if size < generators:
                 said.append(
-                    f"A form shows {size} of the {generators} generators: its stories differ, and too few"
+                    f"A form shows {size} of the {generators} {noun}: its stories differ, and too few"
                     " have the same position for more."
                 )
             return size

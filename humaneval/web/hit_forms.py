@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import parse_qsl, urlencode
 
 from flask import Blueprint, Response, current_app, g, request
@@ -20,7 +20,7 @@ from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
 from humaneval.crowd.work import Work
-from humaneval.errors import StoreError, UsageError
+from humaneval.errors import HumanEvalError, StoreError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question
 from humaneval.store.engine import connected
@@ -49,6 +49,8 @@ PARAMETERS = ("assignmentId", "workerId", "hitId", "turkSubmitTo", SIGNATURE)
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
 MAX_ID = 64
+MOST_QUESTIONS = 64
+"""How many names of questions are remembered."""
 MOVE = "move"
 """The salt of tokens that move a form, which are no good for sending one."""
 
@@ -88,11 +90,19 @@ def asset(name: str) -> Response:
 @blueprint.get("/assets/<question>/style.css")
 def style(question: str) -> Response:
     """The style sheet of a question."""
-    try:
-        text = question_style(load_question(question).folder)
-    except UsageError:
+    text = _style(question)
+    if text is None:
         return messages.message("not_found_heading", "no_file", status=404)
     return Response(text, mimetype="text/css", headers={"Cache-Control": "public, max-age=300"})
+
+
+@lru_cache(MOST_QUESTIONS)
+def _style(question: str) -> str | None:
+    """The style sheet; None if there is no such question."""
+    try:
+        return question_style(load_question(question).folder)
+    except HumanEvalError:
+        return None
 
 
 @cache

@@ -292,6 +292,8 @@ def test_a_nul_in_an_address_is_no_id_and_no_fault_of_ours(
         "/take/a%00b",
         "/take/a%00b/c%00d",
         "/assets/form%00.css",
+        "/assets/nothing/style.css",
+        "/assets/..%2fwords/style.css",
     ]
     assert [address for address in addresses if client.get(address).status_code >= 500] == []
     for path in ("/form/a%00b", "/take/a%00b", f"/form/{hit.key}/here"):

@@ -15,6 +15,7 @@ from humaneval.errors import SettingsError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import question_names
 from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.forbidden import forbidden_questions
 
 STORY = ("Ann slept.", "Ben <b>left</b>.", "Cat & dog met.", "Dora sang.", "Eve won.")
 DELIVERY = Delivery("/form/x", "token")
@@ -51,7 +52,9 @@ def test_no_page_tells_which_sentence_was_replaced(question: str) -> None:
 def test_a_marked_sentence_is_the_one_at_the_position() -> None:
     settings = study("rate", {"mark": True})
     text = page(settings, shown(settings, 2))
-    assert re.findall("<mark>(.*?)</mark>", text) == ["Ben &lt;b&gt;left&lt;/b&gt;."]
+    (marked,) = re.findall("<mark>(.*?)</mark>", text)
+    assert re.sub("<span.*?</span>", "", marked).strip() == "Ben &lt;b&gt;left&lt;/b&gt;."
+    assert re.findall(r'<span class="unseen">(.*?)</span>', marked) == ["Marked: ", " End of the mark."]
 
 
 def test_a_pair_stands_side_by_side_and_only_its_order_differs() -> None:
@@ -106,3 +109,12 @@ def test_a_scale_is_called_on_the_page_as_the_study_says() -> None:
         read_study_file(None, overrides={**overrides, "words": {"scale_flow": "x"}})
     usual = read_study_file(None, overrides={"question": "rate", "page": {"language": "de"}}).settings
     assert "sehr gut" in page(usual, shown(usual, 2))
+
+
+def test_texts_of_answers_can_be_seen_and_ask_nobody_who_they_are() -> None:
+    for bad in ("a\x07", "\u200b", " "):
+        with pytest.raises(SettingsError, match="answers"):
+            study("rate", {"scales": {"fluency": ["bad", bad]}})
+    asks = study("rate", {"scales": {"fluency": ["bad", "Please enter your e-mail."]}})
+    assert ["answers seems to ask for an e-mail" in doubt for doubt in forbidden_questions(asks)] == [True]
+    assert list(forbidden_questions(study("rate"))) == []

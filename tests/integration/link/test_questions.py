@@ -107,6 +107,8 @@ def _the_requester_reads_answers_in_words(up: LinkStudy, question: str) -> None:
         ).all()
         worker = session.scalars(select(WorkerRow.pseudonym).limit(1)).one()
     browser = Browser()
+    style = browser.get(f"{up.url}/assets/{question}/style.css")
+    assert (style.status, "{" in style.html) == (200, question != "detect")
     for path in ("", "passages", f"passages/{first}", f"passages/{last}", f"people/{worker}"):
         page = browser.get(f"{up.url}/requester/{TOKEN}/study/study/{path}")
         assert page.status == 200
