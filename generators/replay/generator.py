@@ -86,7 +86,7 @@ class Replay:
 
     def _refuse_beyond(self, stories: Mapping[str, Story]) -> None:
         """Raise InputError for a position that its story does not have."""
-        for name in self.lines.numbers.keys() & stories.keys():  # all generators of a file share the numbers
+        for name in filter(stories.__contains__, self.lines.numbers):  # all generators of a file share these
             length = len(stories[name].sentences)
             if self.lines.last(name) > length:
                 *_, (position, _, line) = self.lines.of_story(name)

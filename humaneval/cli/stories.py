@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from humaneval.stories import Problem, Reading, bundled_stories, parse_mapping, 
 from humaneval.text import command, counted, doubts, listed, unshowable
 
 SHOWN_PROBLEMS = 20
+_COUNTED = re.compile(r"(\d+) sentences, not \d+")
 
 
 @click.group()
@@ -98,8 +100,17 @@ def _refuse_bad(file: Path, read: Reading, skip_bad: bool) -> None:
         raise InputError(
             f"{len(read.problems)} of {len(read.problems) + len(read.stories)} stories in {file}"
             " cannot be used; nothing was imported",
-            "Correct the lines above, or import the others with --skip-bad.",
+            f"Correct the lines above, or import the others with --skip-bad.{_other_length(read.problems)}",
         )
+
+
+def _other_length(problems: Sequence[Problem]) -> str:
+    """What to say if all that is wrong is how many sentences stories have."""
+    counts = {found[1] if (found := _COUNTED.match(one.reason)) else "" for one in problems}
+    number = counts.pop() if len(counts) == 1 else ""
+    if not number or not FEWEST_SENTENCES <= int(number) <= MOST_SENTENCES:
+        return ""
+    return f" If every story has {number} sentences: --sentences {number}."
 
 
 def _list_problems(problems: Sequence[Problem]) -> None:

@@ -160,6 +160,15 @@ class Judgments:
         gated = control[self.generator] | control[self.other]
         return gated if role is Role.CONTROL else of[self.generator] & ~gated
 
+    def by_role(self, kept: Flags) -> tuple[int, ...]:
+        """Codes of the first generators of the `kept` responses: Control, systems by their scores, Human."""
+        order = (Role.CONTROL, Role.SYSTEM, Role.HUMAN)
+        means = {
+            code: float(self.outcomes[kept & (self.generator == code)].mean())
+            for code in np.unique(self.generator[kept]).tolist()
+        }
+        return tuple(sorted(means, key=lambda code: (order.index(self.roles[code]), means[code], code)))
+
     def workers(self, kept: Flags) -> int:
         """Number of different workers."""
         return int(np.unique(self.worker[kept]).size)

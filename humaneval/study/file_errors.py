@@ -127,6 +127,7 @@ REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "too_long": lambda of: f"may have at most {of['max_length']} items, but has {of['actual_length']}",
     "literal_error": lambda of: f"must be {of['expected']}",
     "enum": lambda of: f"must be {of['expected']}",
+    "dict_type": lambda of: "must be a section of settings",
     "model_type": lambda of: "must be a section of settings",
     "model_attributes_type": lambda of: "must be a section of settings",
 }

@@ -48,15 +48,16 @@ def design_of(study: StudyFile, common: CommonBlanks, rows: int) -> Design:
         responses_per_passage=study.design.responses_per_passage,
         control=next(iter(controls), ""),
     )
-    return _controls_in_turn(design, in_turn) if len(in_turn) > 1 else design
+    several = study.design.responses_per_passage
+    return _controls_in_turn(design, in_turn, several) if len(in_turn) > 1 else design
 
 
-def _controls_in_turn(design: Design, controls: Sequence[str]) -> Design:
+def _controls_in_turn(design: Design, controls: Sequence[str], several: int) -> Design:
     """The design with one of `controls` after another in place of the first. All positions come before the
-    next, so that position and order stay apart."""
+    next, so that position and order stay apart; `several` rows that show the same passages stay together."""
     rows = []
     for number, cells in enumerate(design.rows):
-        name = controls[number // len(design.positions) % len(controls)]
+        name = controls[number // several // len(design.positions) % len(controls)]
         rows.append(
             tuple(cell._replace(generator=name) if cell.generator == controls[0] else cell for cell in cells)
         )

@@ -248,9 +248,22 @@ def length_of(session: Session, study: StudyFile, until: datetime | None = None)
         told = ", ".join(f"{counts[one]:,} of {one}" for one in sorted(counts))
         raise DesignError(
             f"the stories have different numbers of sentences ({told}), and those of a study have the same",
-            "Import the stories of each length as a split of its own, and name it with --split.",
+            _of_one_length(session),
         )
     return next(iter(counts), SENTENCES)
+
+
+def _of_one_length(session: Session) -> str:
+    """What to do if stories of several lengths are in one split."""
+    length = func.json_array_length(StoryRow.sentences)
+    splits = session.execute(
+        select(StoryRow.split, func.min(length))
+        .group_by(StoryRow.split)
+        .having(func.min(length) == func.max(length))
+    ).all()
+    if named := [f"{split} ({number})" for split, number in splits if split]:
+        return f"Splits with stories of one length: {listed(named)}. Name one with --split."
+    return "Keep the stories of each length in a database of their own: --database FILE, before the command."
 
 
 def _whole_rests(

@@ -121,6 +121,13 @@ def test_controls_of_short_rows_of_prefer_take_turns(sqlite_engine: Engine) -> N
     }
 
 
+def test_each_passage_of_short_rows_of_prefer_has_its_responses(sqlite_engine: Engine) -> None:
+    fill(sqlite_engine, stories_of(5))
+    make(sqlite_engine, "prefer", annotators=40, passages_per_row=3, responses_per_passage=2)
+    times = Counter(each.id for row in passages(sqlite_engine, "prefer") for each in row)
+    assert not {at % 2 for at in times.values()} - {0}
+
+
 def test_an_enlarged_study_of_prefer_goes_on_as_it_began(sqlite_engine: Engine) -> None:
     fill(sqlite_engine, stories_of(5))
     make(sqlite_engine, "prefer", annotators=10)
@@ -155,8 +162,20 @@ def test_a_long_storys_blanks_are_not_taken_for_those_of_another(sqlite_engine: 
 
 def test_stories_of_two_lengths_are_refused_with_counts(sqlite_engine: Engine) -> None:
     fill(sqlite_engine, [*stories_of(5, 6), *(replace(one, id=f"x{one.id}") for one in stories_of(7, 4))])
-    with pytest.raises(DesignError, match=r"different numbers of sentences \(6 of 5, 4 of 7\)"):
+    with pytest.raises(DesignError, match=r"different numbers of sentences \(6 of 5, 4 of 7\)") as told:
         make(sqlite_engine, "detect", annotators=4)
+    assert "a database of their own" in told.value.hint
+    add_stories(sqlite_engine, [replace(one, id=f"y{one.id}", split="long") for one in stories_of(9, 2)])
+    with pytest.raises(DesignError) as told:
+        make(sqlite_engine, "detect", annotators=4)
+    assert "Splits with stories of one length: long (9)." in told.value.hint
+
+
+def test_a_file_whose_stories_are_all_too_long_says_how_to_import_it(command: Command) -> None:
+    Path("a.jsonl").write_text('{"sentences": ["A b.", "C d.", "E f."]}\n', encoding="utf-8")
+    said = command("stories", "import", "a.jsonl")
+    assert said.err.endswith("If every story has 3 sentences: --sentences 3.\n")
+    assert command("stories", "import", "a.jsonl", "--sentences", "3").code == 0
 
 
 def test_a_study_of_boundary_shows_the_rest_by_a_machine_or_all_by_a_person(engine: Engine) -> None:

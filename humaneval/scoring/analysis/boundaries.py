@@ -15,8 +15,7 @@ from humaneval.statistics.headline import score_intervals
 
 def details(answers: Judgments, kept: Flags, level: float) -> tuple[Detail, ...]:
     """Exact answers, and distances, by generator."""
-    codes = [code for code, role in enumerate(answers.roles) if role is not Role.CONTROL]
-    present = [code for code in codes if (kept & (answers.generator == code)).any()]
+    present = [code for code in answers.by_role(kept) if answers.roles[code] is not Role.CONTROL]
     return (_exact(answers, kept, present, level), _distances(answers, kept, present, level))
 
 
@@ -43,10 +42,11 @@ def _exact(answers: Judgments, kept: Flags, codes: list[int], level: float) -> D
             DetailColumn("interval", "", "share"),
             DetailColumn("early", "Too early, %", "share"),
             DetailColumn("late", "Too late, %", "share"),
-            DetailColumn("nobody", "“A person wrote all”, %", "share"),
+            DetailColumn("nobody", "All human, %", "share"),
         ),
         tuple(rows),
-        f"Answers at random are exact in {100 / sentences:.1f} %, one of {sentences} answers. For Human, the"
+        "All human: the answer that a person wrote all of it."
+        f" Answers at random are exact in {100 / sentences:.1f} %, one of {sentences} answers. For Human, the"
         " exact answer is that a person wrote all of it. The most that can be had is 100 %, and 5 points.",
     )
 

@@ -42,11 +42,10 @@ def named(scale: Scale) -> str:
 def _distribution(answers: Judgments, kept: Flags, scale: Scale) -> Detail:
     points = range(int(scale.low), int(scale.high) + 1)
     rows = []
-    for code, name in enumerate(answers.names):
+    for code in answers.by_role(kept):
         mine = answers.outcomes[kept & (answers.generator == code)]
-        if mine.size:
-            shares = tuple(float((mine == point).mean()) for point in points)
-            rows.append((name, int(mine.size), float(np.median(mine)), *shares))
+        shares = tuple(float((mine == point).mean()) for point in points)
+        rows.append((answers.names[code], int(mine.size), float(np.median(mine)), *shares))
     columns = (
         DetailColumn("generator", "Generator"),
         DetailColumn("n", "n", "count"),
