@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from flask import Response, abort, current_app, request
-from itsdangerous import URLSafeSerializer
+from flask import Response, abort, current_app, redirect, request
+from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Engine
 
 from humaneval.crowd.answers import (
@@ -78,6 +78,25 @@ def work_with(assignment_id: int) -> Work:
     if work is None:
         abort(404)
     return work
+
+
+def token_of(way: str, assignment_id: int) -> str:
+    """A token that leads back to a claim, only by this `way`."""
+    return str(context().signer.dumps(assignment_id, salt=way))
+
+
+def claim_of(way: str, token: str) -> int | None:
+    """The claim to which a token leads back; None if we have not signed it for this `way`."""
+    try:
+        return int(context().signer.loads(token, salt=way))
+    except BadSignature:
+        return None
+
+
+def see_other(target: str) -> Response:
+    """Lead on, after a POST or past the ids of an address."""
+    response: Response = redirect(target, 303)  # type: ignore[assignment]  # typed as Werkzeug's, here always Flask's
+    return response
 
 
 def opened(hit: FoundHit, visit: Visit) -> Opened:

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, abort, current_app, g, redirect, request
-from itsdangerous import BadSignature
+from flask import Blueprint, Response, abort, current_app, g, request
 from werkzeug.datastructures import MultiDict
 
 from humaneval.crowd.claims import GRACE, Opened, Outcome, Visit, answered_by, has_begun
@@ -38,6 +37,7 @@ from humaneval.study.panels import SENT_AWAY, is_address, needed_parameters
 from humaneval.study.words import Channel, words_of
 from humaneval.web.forms import (
     by_program,
+    claim_of,
     context,
     form_page,
     hit_with,
@@ -46,6 +46,8 @@ from humaneval.web.forms import (
     only_looking,
     opened,
     reopened,
+    see_other,
+    token_of,
     with_gaps,
     work_with,
 )
@@ -83,7 +85,7 @@ def welcome(key: str) -> Response:
         return _no_panel_id(hit.settings, given)
     sent = answered_by(context().engine, key, visitor.worker, visitor.assignment)
     if sent is not None:  # who goes back reads the thanks again
-        return _see(f"{root()}take/{key}/{_token(key, sent)}")
+        return see_other(f"{root()}take/{key}/{token_of(f'take {key}', sent)}")
     begun = hit.audience != "open" and has_begun(context().engine, key, visitor.worker)
     if _expired(hit) and not begun:
         return _sent_away(Ended.QUOTA_FULL, hit, visitor, "ended_heading", "ended_text", status=410)
@@ -132,14 +134,14 @@ def begin(key: str) -> Response:
     refusal = _refusal(hit, found, visitor)
     if refusal is not None:
         return refusal
-    return _see(f"{root()}take/{key}/{_token(key, found.assignment_id)}")
+    return see_other(f"{root()}take/{key}/{token_of(f'take {key}', found.assignment_id)}")
 
 
 @blueprint.get("/take/<key>/<token>")
 def show(key: str, token: str) -> Response:
     """The person's form, or thanks if it is answered."""
     hit = _find(key)
-    assignment_id = _read_token(key, token)
+    assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
         return _unknown()
     if only_looking():
@@ -160,7 +162,7 @@ def show(key: str, token: str) -> Response:
 def answer(key: str, token: str) -> Response:
     """Store the answers, then thank or redirect to the completion URL. Sending twice changes nothing."""
     hit = _find(key)
-    assignment_id = _read_token(key, token)
+    assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
         return _unknown()
     work = work_with(assignment_id)
@@ -173,7 +175,7 @@ def answer(key: str, token: str) -> Response:
         context().unanswered.answered(work.id)
         if hit.settings.link.postback_url:
             context().answered(hit.endpoint, hit.study_name)
-    return _see(_back(hit, work.id).address or f"{root()}take/{key}/{token}")
+    return see_other(_back(hit, work.id).address or f"{root()}take/{key}/{token}")
 
 
 def _back(hit: FoundHit, assignment: int) -> HandBack:
@@ -277,18 +279,6 @@ def _sent_away(
     return message(*words, status=status, back=back, **values)
 
 
-def _token(key: str, assignment_id: int) -> str:
-    """A token that leads back to a claim, only through this link."""
-    return str(context().signer.dumps(assignment_id, salt=f"take {key}"))
-
-
-def _read_token(key: str, token: str) -> int | None:
-    try:
-        return int(context().signer.loads(token, salt=f"take {key}"))
-    except BadSignature:
-        return None
-
-
 def _delivery(key: str, token: str, channel: Channel) -> Delivery:
     return Delivery(action=f"{root()}take/{key}/{token}", token=token, channel=channel, root=root())
 
@@ -298,11 +288,6 @@ def _known_visitor(hit: FoundHit, assignment: int) -> _Visitor:
     with connected(context().engine) as connection:
         person = person_of(connection, assignment)
     return _Visitor(person.worker, "", person)
-
-
-def _see(target: str) -> Response:
-    response: Response = redirect(target, 303)  # type: ignore[assignment]  # typed as Werkzeug's, here always Flask's
-    return response
 
 
 def _no_panel_id(study: StudyFile, given: Mapping[str, str]) -> Response:

@@ -6,8 +6,7 @@ form.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, current_app, g, redirect, request
-from itsdangerous import BadSignature
+from flask import Blueprint, Response, current_app, g, request
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
@@ -28,6 +27,7 @@ from humaneval.store.types import now
 from humaneval.study.words import channel_at
 from humaneval.web.forms import (
     by_program,
+    claim_of,
     context,
     form_page,
     hit_with,
@@ -36,6 +36,8 @@ from humaneval.web.forms import (
     only_looking,
     opened,
     reopened,
+    see_other,
+    token_of,
     with_gaps,
     work_with,
 )
@@ -76,7 +78,7 @@ def begin(key: str) -> Response:
     refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
-    return _see(f"{root()}prolific/{key}/{_token(key, found.assignment_id)}")
+    return see_other(f"{root()}prolific/{key}/{token_of(f'prolific {key}', found.assignment_id)}")
 
 
 def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
@@ -107,7 +109,7 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
 @blueprint.get("/prolific/<key>/<token>")
 def show(key: str, token: str) -> Response:
     """The person's form, or the way back to Prolific if it is answered."""
-    hit, assignment_id = _find(key), _read_token(key, token)
+    hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
     if hit is None or assignment_id is None:
         return _unknown()
     if only_looking():
@@ -126,7 +128,7 @@ def show(key: str, token: str) -> Response:
 @blueprint.post("/prolific/<key>/<token>")
 def answer(key: str, token: str) -> Response:
     """Store the answers, and only then lead back to Prolific. Sending twice changes nothing."""
-    hit, assignment_id = _find(key), _read_token(key, token)
+    hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
     if hit is None or assignment_id is None:
         return _unknown()
     work = work_with(assignment_id)
@@ -145,7 +147,7 @@ def answer(key: str, token: str) -> Response:
 def decline(key: str, token: str) -> Response:
     """The person does not want to take part: their row is free, Prolific asks for the place back, and nothing
     is kept about them. Repeating it changes nothing."""
-    hit, assignment_id = _find(key), _read_token(key, token)
+    hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
     if hit is None or assignment_id is None:
         return _unknown()
     with connected(context().engine) as connection:
@@ -171,7 +173,7 @@ def _site() -> str:
 
 
 def _back(hit: FoundHit, outcome: str) -> Response:
-    return _see(_completion(hit, outcome))
+    return see_other(_completion(hit, outcome))
 
 
 def _completion(hit: FoundHit, outcome: str) -> str:
@@ -202,23 +204,6 @@ def _unknown() -> Response:
     return message("unknown_link_heading", "unknown_link_text", status=404)
 
 
-def _token(key: str, assignment_id: int) -> str:
-    """A token that leads back to a claim, only in this study."""
-    return str(context().signer.dumps(assignment_id, salt=f"prolific {key}"))
-
-
-def _read_token(key: str, token: str) -> int | None:
-    try:
-        return int(context().signer.loads(token, salt=f"prolific {key}"))
-    except BadSignature:
-        return None
-
-
 def _delivery(key: str, token: str) -> Delivery:
     action = f"{root()}prolific/{key}/{token}"
     return Delivery(action=action, token=token, channel=CHANNEL, root=root(), may_decline=True)
-
-
-def _see(target: str) -> Response:
-    response: Response = redirect(target, 303)  # type: ignore[assignment]  # typed as Werkzeug's, here always Flask's
-    return response
