@@ -182,8 +182,9 @@ def score(
 ) -> None:
     """Score STUDY, a response table, or published counts.
 
-    The score is the share of a generator's passages whose annotator did not mark the machine's sentence. A
-    response table is what `export` writes: CSV, TSV or JSONL with the columns worker, story, generator,
+    The score is the share of a generator's passages whose annotator did not mark the machine's sentence. Of
+    the other questions it is a share preferred, a mean rating on each scale, or mean points. A response table
+    is what `export` writes: CSV, TSV or JSONL with the columns worker, story, generator,
     position and choice. `responses import` makes one of any other file.
     """
     elsewhere.refuse_other(study)

@@ -241,8 +241,15 @@ def _straight_lining(answers: Judgments, kept: Flags, limit: float) -> set[int]:
 def straight_lines(answers: Judgments, kept: Flags) -> StraightLining:
     """How often each worker gave one answer to the first field; p is 1 if the question makes nothing of
     it."""
-    options = answers.question.fields(answers.settings, answers.sentences)[0].values
-    found = straight_lining(answers.worker[kept], answers.choice[kept], options)
+    fields = answers.question.fields(answers.settings, answers.sentences)
+    whole = {field.name: field.values for field in fields}
+    places = np.zeros(fields[0].values + 1, dtype=np.int64)
+    for value in range(1, places.size):
+        given = whole | {fields[0].name: value}
+        # Nobody answers what the question does not take: such a value is no option.
+        places[value] = answers.question.complete(given, answers.settings, answers.sentences)
+    options = int(places.sum())
+    found = straight_lining(answers.worker[kept], np.cumsum(places)[answers.choice[kept]], options)
     return found if answers.question.straight_lines else replace(found, p=np.ones_like(found.p))
 
 

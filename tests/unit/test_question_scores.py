@@ -332,6 +332,14 @@ def test_frames_of_python_have_a_column_of_scales_if_there_are_several() -> None
         found.plot("beauty")
 
 
+def test_one_answer_again_and_again_is_odd_by_the_answers_that_there_are() -> None:
+    """Of six numbers for five sentences, nobody answers 1."""
+    frame = answers("boundary").query("worker == 'w0'").assign(choice=6, position=3)
+    (line,) = analyse(frame, EVERYBODY).workers
+    assert line.straight == pytest.approx(0.2 ** (len(frame) - 1))
+    assert all(one.straight == 1 for one in analyse(answers("rate")).workers)
+
+
 def test_the_guess_of_a_careless_annotator_belongs_to_the_question() -> None:
     guesses = {
         name: load_question(name).guess(load_question(name).settings({}), 5)
