@@ -17,7 +17,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError
 from humaneval.market import Trouble
-from humaneval.simulated import Crowd, Skills, marketplace, work_through
+from humaneval.simulated import Crowd, Skills, annotator, work_through
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, ResponseRow
 from humaneval.study.stored import open_study, study_key
@@ -93,7 +93,7 @@ def test_C68_simulated_annotators_reload_what_was_lost_and_submit_once_each(
 
 
 def test_simulated_annotators_say_when_nothing_answers_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marketplace, "PATIENCE", (0.0, 0.0))
+    monkeypatch.setattr(annotator, "PATIENCE", (0.0, 0.0))
     with pytest.raises(PlatformError, match="cannot be reached"):
         work_through(Crowd(2, Skills()), "http://127.0.0.1:9/", {})
 
