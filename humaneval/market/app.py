@@ -45,7 +45,6 @@ _WORDS = {
     404: "There is no page at this address. Check that you copied all of it.",
     405: "This address cannot be opened by itself. Start from the list of tasks.",
     413: TOO_LARGE,
-    421: "This marketplace does not answer to the name in the address.",
     500: (
         "Something went wrong in the marketplace. What you sent before is still stored. Go back and try"
         " again."

@@ -10,19 +10,13 @@ from collections.abc import Collection
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from flask import Flask, request
-from werkzeug.exceptions import HTTPException
+from flask import Flask, Response, request
 
 from humaneval.market.protocol.addresses import is_loopback
 
 AMAZONS = ("mturk-requester.", "mturk-requester-sandbox.")
 """The names by which a program of `market run` calls the marketplace."""
-
-
-class MisdirectedRequest(HTTPException):
-    """The name in the address is not ours."""
-
-    code = 421
+MISDIRECTED = "This server does not answer to that name.\n"
 
 
 def answer_only(app: Flask, addresses: Collection[str], *, signed: bool) -> None:
@@ -33,15 +27,16 @@ def answer_only(app: Flask, addresses: Collection[str], *, signed: bool) -> None
     served = {_host(address) for address in addresses if address}
 
     @app.before_request
-    def refuse_other_hosts() -> None:
+    def refuse_other_hosts() -> Response | None:
         if "HTTP_HOST" not in request.environ:  # every browser sends it
-            return
+            return None
         host = _host(request.host)
         if host in served or is_loopback(host) or _is_number(host) or _is_amazons(host):
-            return
+            return None
         if signed and request.method == "POST" and request.path == "/":
-            return
-        raise MisdirectedRequest
+            return None
+        # No page of ours: its links could not be made at a host that is no name at all.
+        return Response(MISDIRECTED, 421, content_type="text/plain")
 
 
 def _host(address: str) -> str:

@@ -34,6 +34,7 @@ STRANGE = [
     "127.0.0.1.attacker.example",
     "mturk-requester.attacker.example",
     "",
+    "x" * 4000,  # no name at all
 ]
 
 
