@@ -240,12 +240,18 @@ def _design(known: Dossier) -> dict[str, Answer]:
 
 
 def _criterion(known: Dossier) -> dict[str, Answer]:
+    asked = known.analysis.table.asked
+    side_by_side = asked.question.foreseen(asked.settings, asked.sentences).pairwise
     return {
         f"{CRITERIA}-criteria-output_aspect": _tick(3),
         f"{CRITERIA}-evaluation_mode-objective_or_subjective": _tick(2),
-        f"{CRITERIA}-evaluation_mode-absolute_or_relative": _tick(
-            1,
-            text="Each passage has the sentence of one generator; a form has passages of several.",
+        f"{CRITERIA}-evaluation_mode-absolute_or_relative": (
+            _tick(2, text="Two generators’ sentences are compared, side by side.")
+            if side_by_side
+            else _tick(
+                1,
+                text="Each passage has the sentence of one generator; a form has passages of several.",
+            )
         ),
         f"{CRITERIA}-evaluation_mode-intrinsic_or_extrinsic": _tick(1),
     }
