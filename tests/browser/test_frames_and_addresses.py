@@ -241,7 +241,7 @@ def test_a_proxy_may_have_the_forms_in_a_folder(study: PublishedStudy) -> None:
     client = Client(DispatcherMiddleware(lambda environ, start: [], {"/lab/forms": app}))
     address = "/lab/forms" + study.accept().removeprefix(study.forms_url)
     linked = re.findall(r'(?:href|src|action)="([^"#:]+)"', client.get(address).text)
-    assert len(linked) == 3
+    assert len(linked) == 4
     for link in linked:
         path = urljoin(f"http://h{address}", link).removeprefix("http://h")
         assert path.startswith("/lab/forms/")

@@ -183,7 +183,7 @@ def test_everything_that_can_be_pressed_is_44_pixels_high(states: States) -> Non
         )
         assert not [what for what, height in heights if height < 44], state
         if state == "form":
-            assert len(heights) == 5 * 4 + 3
+            assert len(heights) == 5 * 4 + 4
 
 
 def test_nothing_moves_when_a_sentence_is_chosen(page: Page, study: PublishedStudy) -> None:
