@@ -97,7 +97,7 @@ def test_C43_sending_twice_shows_the_same_page_and_keeps_the_first_answers(study
 def test_C11_a_double_click_without_scripts_is_harmless(plain: Page, study: PublishedStudy) -> None:
     plain.goto(study.accept())
     fill_in(plain, [1, 2, 3, 4])
-    plain.get_by_role("button").dblclick()
+    plain.get_by_role("button", name="Send my answers").dblclick()
     plain.get_by_role("heading", name="Your answers are saved").wait_for()
     plain.get_by_role("button").dblclick()
     plain.get_by_role("heading", name="Thank you").wait_for()
