@@ -64,11 +64,11 @@ def sign_in(page: Any, url: str) -> None:
 
 
 def finish(page: Any) -> None:
-    """Send the form inside the frame and follow the way out of it."""
+    """Send the form inside the frame and follow the way on from the page around it."""
     frame = page.frame_locator("iframe")
     frame.get_by_role("button", name="Send").click()
     frame.get_by_role("heading", name="Thank you").wait_for()
-    frame.get_by_role("link", name="My work").click()
+    page.locator("[data-once-sent]").get_by_role("link", name="My work").click()
     page.wait_for_url("**/my-work")
 
 
