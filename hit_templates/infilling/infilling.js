@@ -21,7 +21,7 @@ const say = (text) => { said.textContent = text; };
 async function ask(address, values) {
   const response = await fetch(address, {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values),
-  });
+  }).catch(() => { throw new Error("The server does not answer. Your text is still here."); });
   const told = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(sentence(told.error || `the server answers ${response.status}`) + (told.hint ? ` ${told.hint}` : ""));
   return told;

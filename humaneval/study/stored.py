@@ -78,7 +78,7 @@ def get_study(session: Session, name: str) -> StudyRow:
             f"there is no study {name!r}",
             f"Studies: {', '.join(names)}."
             if names
-            else f"Make one: `{command('study', 'create', 'NAME', '--from', 'FILE')}`.",
+            else f"Make one with `{command('study', 'create', 'NAME')}`.",
         )
     return study
 

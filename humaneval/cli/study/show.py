@@ -84,7 +84,7 @@ def _list(app: App, as_json: bool) -> None:
     for name, rows, pilot in studies:
         say(f"{name}: {counted(rows, 'row')}{', pilot' if pilot else ''}")
     if not studies:
-        say(f"No studies yet: {command('study', 'create', 'NAME', '--from', 'FILE')}")
+        say(f"No studies yet: {command('study', 'create', 'NAME')}")
 
 
 def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Addition], who: Answerers) -> None:
