@@ -160,7 +160,7 @@ def marketplace(engine: Engine, crowd: Crowd, folder: Path) -> Iterator[Platform
 def at_prolific(engine: Engine, crowd: Crowd, folder: Path) -> Iterator[Platform]:
     """People of the stand-in for Prolific."""
     books = open_prolific(folder / "prolific.db")
-    with ProlificServer(books, terms=Terms(delay=timedelta())) as server:
+    with ProlificServer(books, terms=Terms(delay=timedelta(), currency="USD")) as server:
         project = next(Account(ProlificClient(server.url, server.token), "")._projects())["id"]
         platform = Prolific(prolific(server.url), engine, token=server.token, project=project)
 
