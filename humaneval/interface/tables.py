@@ -25,6 +25,7 @@ from humaneval.foreign import (
 from humaneval.foreign.pseudonyms import PSEUDONYM
 from humaneval.foreign.responses import the_study
 from humaneval.scoring.asked import COLUMN, LENGTH
+from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import REQUIRED, YES
 from humaneval.scoring.response_table import COLUMNS, read_responses
 from humaneval.text import Answerers, alike, command
@@ -154,7 +155,8 @@ def _named(source: pd.DataFrame) -> pd.DataFrame:
         raise InputError(
             f"the frame lacks the columns {', '.join(missing)}",
             f"It has: {shown}. Rename them, for example"
-            f' frame.rename(columns={{"…": "{missing[0]}"}}); one row is one answer to one passage.',
+            f' frame.rename(columns={{"…": "{missing[0]}"}}); one row is one answer to one passage.'
+            + of_ratings(missing),
         )
     doubled = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if doubled:

@@ -53,10 +53,16 @@ def _tick(*numbers: int, text: str = "") -> Answer:
 
 def _systems(known: Dossier) -> dict[str, Answer]:
     human = of_role(known.analysis.table, Role.HUMAN)
+    asked = known.analysis.table.asked
+    story = f"story of {spelled(asked.sentences)} sentences"
+    given = f"A {story} without the sentence to be written."
+    task = "Text infilling: writing the sentence that is missing from a story."
+    if asked.question.rest:
+        given, task = f"The beginning of a {story}.", "Text continuation: writing the rest of a story."
     found = {
-        "system-input_types": _tick(6, text="A five-sentence story without the sentence to be written."),
+        "system-input_types": _tick(6, text=given),
         "system-output_types": _tick(*([5, 13] if human else [5])),
-        "system-tasks": _tick(20, text="Text infilling: writing the sentence that is missing from a story."),
+        "system-tasks": _tick(20, text=task),
     }
     language = known.settings.page.language_of_stories
     if language.split("-")[0].lower() == "en":

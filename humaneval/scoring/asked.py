@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from humaneval.domain import SENTENCES
+from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES
 from humaneval.errors import InputError, UsageError
 from humaneval.scoring.columns import REQUIRED
 from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
@@ -45,10 +45,13 @@ SKIPPED = frozenset(REQUIRED) - {"position", "choice"}
 def _length(frame: pd.DataFrame, question: Question) -> int:
     found = _only(frame, LENGTH)
     if not found:
-        last = pd.to_numeric(frame["position"], errors="coerce").max() - 1 if question.rest else SENTENCES
-        return max(SENTENCES, int(last)) if last == last else SENTENCES
+        if not question.rest:
+            return SENTENCES
+        # The last answer, and a person's whole story, have the sentence after the end.
+        told = frame[["position", "choice"]].apply(pd.to_numeric, errors="coerce").max().max() - 1
+        return max(SENTENCES, int(told)) if told == told else SENTENCES
     number = pd.to_numeric(found, errors="coerce")
-    if not (number == int(number or 0) and 3 <= number <= 20):
+    if not (FEWEST_SENTENCES <= number <= MOST_SENTENCES and number == int(number)):
         raise InputError(f"passages of {found} sentences cannot be scored", "They have 3 to 20 sentences.")
     return int(number)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,13 @@ REQUIRED = ("worker", "story", "generator", "position", "choice")
 
 YES = frozenset({"1", "1.0", "true", "yes", "test", "pilot", "simulated"})
 NO = frozenset({"", "0", "0.0", "false", "no", "nan", "none", "<na>"})
+
+
+def of_ratings(missing: Sequence[str]) -> str:
+    """What to say beside if the choice alone is missing: tables of ratings may have scales only."""
+    return (
+        " If they are ratings, the choice is that on the first scale." if list(missing) == ["choice"] else ""
+    )
 
 
 def labelled(column: pd.Series[Any]) -> Labels:

@@ -20,7 +20,9 @@ from humaneval.scoring.columns import (
     flags,
     labelled,
     measured,
+    of_ratings,
     passages_of,
+    refuse,
     rows_of,
     study_of,
 )
@@ -253,6 +255,7 @@ def judgments(
     told = told or asked(frame)
     first, workers, stories = (labelled(frame[name]) for name in ("generator", "worker", "story"))
     makers = _makers(frame, first, control, human)
+    _refuse_pairs(frame, told, makers)
     answers = answers_of(frame, told)
     worker = workers.codes
     return Judgments(
@@ -285,12 +288,33 @@ def _refuse_columns(frame: pd.DataFrame) -> None:
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns)) or "none"
-        raise InputError(f"missing columns: {', '.join(missing)}", f"The table has: {there}.")
+        raise InputError(
+            f"missing columns: {', '.join(missing)}", f"The table has: {there}.{of_ratings(missing)}"
+        )
     doubled = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if doubled:
         raise InputError(f"duplicate columns: {', '.join(doubled)}")
     if frame.empty:
         raise InputError("there are no responses to score")
+
+
+def _refuse_pairs(frame: pd.DataFrame, told: Asked, makers: Makers) -> None:
+    """Raise InputError for a table without pairs if the question shows two generators, and for one with pairs
+    if it shows one."""
+    question = told.question
+    paired = any(len(one.generators) > 1 for one in question.conditions("ab", "", "", told.settings))
+    if paired and makers.second is None:
+        raise InputError(
+            "missing column: other", f"{question.name} asks for it: it names the generator shown second."
+        )
+    if makers.second is None:
+        return
+    if not paired:
+        raise InputError(
+            f"the column other names a second generator, and {question.name} shows one",
+            "Say what was asked in a column question, or leave out the column other.",
+        )
+    refuse(frame["other"], makers.first == makers.second, "is also the first generator")
 
 
 def _makers(frame: pd.DataFrame, first: Labels, control: str | None, human: str | None) -> Makers:

@@ -20,6 +20,7 @@ from humaneval.csv_text import csv_bytes, csv_lines, unguarded
 from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
+from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import NO, REQUIRED, YES
 
 OPTIONAL = (
@@ -288,7 +289,7 @@ def _check_columns(names: list[str], path: Path) -> None:
     if missing:
         raise InputError(
             f"{path}: missing columns: {', '.join(missing)}",
-            f"The table has: {', '.join(names) or 'none'}.",
+            f"The table has: {', '.join(names) or 'none'}.{of_ratings(missing)}",
         )
     _check_repeats(names, path)
 

@@ -40,6 +40,9 @@ def answers_of(frame: pd.DataFrame, told: Asked) -> Answers:
     """
     # A person's whole story has its boundary after the end.
     position = numbered(frame["position"], told.sentences + told.question.rest)
+    after = [told.sentences + 1] if told.question.rest else []
+    allowed = [*told.question.positions(told.sentences), *after]
+    refuse(frame["position"], ~np.isin(position, allowed), f"is none that {told.question.name} asks about")
     fields = {}
     for at, one in enumerate(told.question.fields(told.settings, told.sentences)):
         if one.name not in frame.columns and at:

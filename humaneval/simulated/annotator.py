@@ -77,6 +77,9 @@ class Crowd:
         The control is not scored, so it counts in no other generator's.
         """
         question, settings = self.asked
+        shown = question.conditions(generators, self.control, "", settings)
+        if generator == self.control and any(len(one.generators) > 1 for one in shown):
+            return []  # it meets one of the others alone, and no plan depends on its score
         others = [name for name in generators if name not in (generator, self.control)]
         skills = {name: self.skills.of(name) for name in (generator, *others)}
         found = []

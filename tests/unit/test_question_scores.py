@@ -355,3 +355,45 @@ def test_what_ratings_cannot_tell_is_said() -> None:
     assert "Not estimable" in notes["ordinal_quality"].note
     assert all(row.interval for row in found.table.scores)
     assert not isinstance(found.table.comparisons[0].interval, NotEstimable)
+
+
+def test_pairs_need_a_second_generator_that_is_another_and_other_questions_have_none() -> None:
+    frame = pairs([("a", "x", "y", 1), ("b", "y", "x", 2)])
+    with pytest.raises(InputError, match="missing column: other"):
+        score(frame.drop(columns="other"), EVERYBODY)
+    with pytest.raises(InputError, match="line 2 of the responses: other 'y' is also the first generator"):
+        score(frame.assign(other=["y", "y"]), EVERYBODY)
+    with pytest.raises(InputError, match="the column other names a second generator, and detect shows one"):
+        score(frame.assign(question="detect"), EVERYBODY)
+
+
+@pytest.mark.parametrize("cell", [0, 8, 1.5, "1;2", "x", None])
+def test_a_scale_with_a_cell_that_is_no_rating_is_not_left_out_in_silence(cell: object) -> None:
+    frame = answers("rate", scales={"fluency": ("low", "high"), "fit": ("low", "high")})
+    frame["fluency"] = frame["fluency"].astype(object)
+    frame.loc[2, "fluency"] = cell
+    with pytest.raises(InputError, match="line 3 of the responses: fluency "):
+        asked(frame)
+
+
+def test_a_table_of_ratings_without_a_choice_is_told_which_scale_it_is() -> None:
+    with pytest.raises(InputError) as caught:
+        he.score(answers("rate").drop(columns="choice"))
+    assert "the choice is that on the first scale" in str(caught.value.hint)
+
+
+def test_a_boundary_is_not_before_the_second_sentence() -> None:
+    frame = answers("boundary").assign(position=lambda found: [1, *found["position"][1:]])
+    with pytest.raises(InputError, match="line 1 of the responses: position 1 is none that boundary"):
+        score(frame, EVERYBODY)
+
+
+def test_the_answer_all_by_a_person_tells_how_long_stories_are() -> None:
+    frame = pd.DataFrame({"position": [3, 8], "choice": [9, 11], "question": "boundary"})
+    assert asked(frame).sentences == 10
+
+
+@pytest.mark.parametrize("length", ["ten", 2, 21, 5.5, float("inf"), -3])
+def test_a_number_of_sentences_that_no_story_has_is_refused(length: object) -> None:
+    with pytest.raises(InputError, match="sentences cannot be scored"):
+        asked(answers("detect").assign(sentences=length))

@@ -33,7 +33,7 @@ def audit(app: App, name: str, as_json: bool) -> None:
         say(simulated_line(who_answered(study)))
     _tell_rows(found)
     _tell_balance(found)
-    _tell_generators(found)
+    _tell_generators(found, of_machine=study.settings.asked.finds)
     _tell_chance(found, study.settings)
     _tell_rest(found)
     tell_additions(found.additions)
@@ -82,11 +82,13 @@ def _span(counts: Range | None) -> str:
     )
 
 
-def _tell_generators(found: Audit) -> None:
-    """A table of planned responses and, once there are answers, a table of those that count."""
+def _tell_generators(found: Audit, *, of_machine: bool) -> None:
+    """A table of planned responses and, once there are answers, a table of those that count. `of_machine`
+    says whether people look for what a machine wrote."""
     positions = sorted({at for line in found.generators for at in line.positions})
     header = ["all", *map(str, positions)]
-    say("Responses planned, in all and by the position of the machine's sentence:")
+    whose = "machine's" if of_machine else "infilled"
+    say(f"Responses planned, in all and by the position of the {whose} sentence:")
     planned = _table("", *header)
     for line in found.generators:
         counts = [line.positions[at][0] if at in line.positions else None for at in positions]

@@ -115,7 +115,7 @@ def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None
             f"{_difference(planned)} would be found in {percent(family.power_in_family)} of such"
             f" studies.{_assumed(planned)}"
         )
-    _tell_telling(cues)
+    _tell_telling(planned, cues)
 
 
 def _with(planned: Plan, annotators: int) -> Plan:
@@ -157,7 +157,7 @@ def tell_plan(
         say()
         say(warning)
     if cues:
-        _tell_cues(cues)
+        _tell_cues(planned, cues)
 
 
 def _tell_cost(planned: Plan, seen: Outlook, *, with_fees: bool) -> None:
@@ -316,7 +316,7 @@ def _tell_spammers(planned: Plan, seen: Outlook) -> None:
         say(f"It also takes {met:,} stories, as nobody sees a story twice.")
 
 
-def _tell_cues(cues: Sequence[CueScore]) -> None:
+def _tell_cues(planned: Plan, cues: Sequence[CueScore]) -> None:
     names = list(dict.fromkeys(cue.cue for cue in cues))
     table = Table("Always the", *names, box=None, pad_edge=False, header_style="bold")
     for column in table.columns[1:]:
@@ -325,21 +325,23 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
         mine = {cue.cue: cue.score for cue in cues if cue.generator == generator}
         table.add_row(generator, *(percent(mine[name]) for name in names))
     say()
-    say("Scores if annotators understood nothing and marked by a cue (any sentence: 80%):")
+    luck = percent(planned.foreseen.chance)
+    say(f"Scores if annotators understood nothing and marked by a cue (any sentence: {luck}):")
     console().print(table)
 
-    _tell_telling(cues)
+    _tell_telling(planned, cues)
 
 
-def _tell_telling(cues: Sequence[CueScore]) -> None:
+def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
     """Say which cues alone would find a generator's sentences."""
-    telling = [cue for cue in cues if cue.score < TELLING]
+    least = TELLING * (1 - planned.foreseen.chance)
+    telling = [cue for cue in cues if 1 - cue.score > least + 1e-9]
     for name in dict.fromkeys(cue.cue for cue in telling):
         found = ", ".join(
             f"{percent(1 - cue.score)} of {cue.generator}" for cue in telling if cue.cue == name
         )
         advice = (
-            "Take out sentences at all five positions."
+            "Take out sentences at all positions."
             if name in PLACES
             else (
                 "Sentences as long as the original help: `generate --length-matched`."
@@ -352,5 +354,5 @@ def _tell_telling(cues: Sequence[CueScore]) -> None:
 
 SPAMMERS_BORNE = 0.01
 """Accepted share of spammers among those who pass."""
-TELLING = 0.6
-"""A cue is named if it leaves a generator a lower score: it finds twice as many sentences as chance does."""
+TELLING = 2
+"""A cue is named if it finds more than so many times as many of a generator's sentences as chance does."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from humaneval.errors import SettingsError
+from humaneval.errors import InputError, SettingsError
 from humaneval.scoring.analysis import ratings
 from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
@@ -95,13 +95,14 @@ class Rate(Question):
 
     def settings_of_table(self, columns: Mapping[str, Sequence[Any]]) -> Settings:
         """The scales are the columns of whole numbers from 1 to 7 that no response table has otherwise, or
-        `choice`; they have as many points as the highest rating, and at least 5."""
+        `choice`; they have as many points as the highest rating, and at least 5. Raises InputError for a
+        column in which only some are."""
         found = {
             name: numbers
             for name, values in columns.items()
-            if NAME.fullmatch(name) and name not in TAKEN and (numbers := _ratings(values))
+            if NAME.fullmatch(name) and name not in TAKEN and (numbers := _ratings(name, values))
         }
-        found = found or {"rating": _ratings(columns.get("choice", ())) or [1]}
+        found = found or {"rating": _ratings("choice", columns.get("choice", ())) or [1]}
         points = max(5, *map(max, found.values()))
         return {"scales": dict.fromkeys(found, ("low", "high")), "points": points}
 
@@ -151,13 +152,28 @@ class Rate(Question):
         return float(settings["points"] - skills[generator] * (settings["points"] - 1))
 
 
-def _ratings(values: Sequence[Any]) -> list[int]:
-    """Values as ratings; none if one of them is not a whole number from 1 to 7."""
+def _ratings(name: str, values: Sequence[Any]) -> list[int]:
+    """Values as ratings; none if most of them are not whole numbers from 1 to 7. Raises InputError if most
+    are, but not all: a scale must not be left out because of one cell."""
+    found = [_rating(value) for value in values]
+    wrong = [at for at, one in enumerate(found) if one is None]
+    if 0 < 2 * len(wrong) < len(found):
+        value = values[wrong[0]]
+        shown = "is empty" if value is None or value != value else f"{value!r} is no rating from 1 to 7"
+        others = f" (and {len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
+        raise InputError(
+            f"line {wrong[0] + 1} of the responses: {name} {shown}{others}",
+            "Leave out such lines, or the column if it is no scale.",
+        )
+    return [one for one in found if one is not None] if not wrong else []
+
+
+def _rating(value: Any) -> int | None:
     try:
-        numbers = [float(value) for value in values]
+        number = float(value)
     except (TypeError, ValueError):
-        return []
-    return [int(one) for one in numbers] if all(one in range(1, POINTS.stop) for one in numbers) else []
+        return None
+    return int(number) if number in range(1, POINTS.stop) else None
 
 
 def _checked(name: str, words: Any, points: int) -> tuple[str, ...]:
