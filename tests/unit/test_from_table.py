@@ -473,6 +473,9 @@ def test_each_fault_names_its_line_and_column() -> None:
     rows = wide()
     rows[3][5] = 7
     assert problem_of(rows) == "table.csv:4: column position: '7' is no position from 1 to 5"
+    rows[3][5] = ""
+    said = "table.csv:4: column position: the cell is empty: a position is a number from 1 to 5"
+    assert problem_of(rows) == said
     rows = wide()
     rows[2][1] = ""
     assert problem_of(rows) == "table.csv:3: the original of sentence 2 is missing"
@@ -501,7 +504,48 @@ def test_one_id_for_two_stories_is_refused() -> None:
 
 
 def test_a_table_without_a_header_line_is_refused() -> None:
-    assert "has no header line: it begins with 'Ann wanted to bake a cake.'" in refused(wide()[1:])
+    said = "the first line of table.csv seems to be a story and no header: 'Ann wanted to bake a cake.'"
+    assert refused(wide()[1:]) == said
+    short = [[*told, at, "It was cold.", "A bus came."] for at, told in enumerate(told_of(5), 1)]
+    assert "seems to be a story and no header" in refused(short)
+    short[0][2] = short[0][6] = ""
+    assert "seems to be a story and no header" in refused(short)
+
+
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        (("Sent. 1", "Sent. 2", "Sent. 3", "Sent. 4", "Sent. 5"), "position"),
+        (("S. 1", "S. 2", "S. 3", "S. 4", "S. 5"), "which one"),
+        (("1st sent.", "2nd sent.", "3rd sent.", "4th sent.", "5th sent."), "No."),
+        (("Sentence no. one.", "Sentence no. two.", "The third.", "And four.", "The end."), "position"),
+        (("1", "2", "3", "4", "5"), "position"),
+        (("0", "1", "2", "3", "4"), "position"),
+    ],
+)
+def test_a_header_with_full_stops_or_bare_numbers_is_a_header(names: tuple[str, ...], place: str) -> None:
+    systems = ("Our model (v. 2)", "GPT-2 (ft.)")
+    maps = [f"{name}=sentence{at}" for at, name in enumerate(names, 1)] if "one." in names[0] else []
+    maps += [f"{place}=position"] if place != "position" else []
+    is_whole(read(saved(wide((*names, place, *systems))), maps), systems)
+    if not maps:
+        is_whole(read(saved(wide((*FIVE, place, *systems)))), systems)
+
+
+def test_numbers_beside_whole_stories_are_systems() -> None:
+    rows = [["story", "position", "1", "2", "3", "4"]]
+    rows += [[" ".join(story(n)), 2, by_a(n), by_b(n), f"{n} sang a song.", f"{n} ran away."] for n in NAMES]
+    assert list(read(saved(rows)).contents.systems) == ["1", "2", "3", "4"]
+
+
+def test_columns_of_sentences_that_are_not_known_are_named_in_the_hint() -> None:
+    rows = wide(["Line A", "Line B", "Line C", "Line D", "Line E", "position", "model a", "model b"])
+    with pytest.raises(InputError) as error:
+        read(saved(rows))
+    hint = "say which: --map 'Line A=sentence1' --map 'Line B=sentence2' and so on."
+    assert error.value.hint.endswith(hint)
+    maps = [f"Line {letter}=sentence{at}" for at, letter in enumerate("ABCDE", 1)]
+    is_whole(read(saved(rows), maps))
 
 
 def test_a_table_without_systems_or_stories_is_refused() -> None:

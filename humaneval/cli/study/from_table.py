@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,14 +30,20 @@ from humaneval.study.from_table import (
 )
 from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import TableFile, read_table_file
-from humaneval.study.from_table_roles import Kind, Layout, parse_roles
+from humaneval.study.from_table_roles import (
+    Kind,
+    Layout,
+    map_option,
+    parse_roles,
+    refuse_layout,
+    sentences_hint,
+)
 from humaneval.study.from_table_rows import (
     NO_POSITION,
     NOT_THE_ORIGINAL,
     OF_A_SYSTEM,
     Contents,
     contents_of,
-    refuse_layout,
 )
 from humaneval.study.from_table_settings import Asked, Settled, settle, shows_rests
 from humaneval.study.from_table_stored import refuse_stored
@@ -123,7 +128,7 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     more = _stories_of(source, split)
     if layout.brings_stories or more:
         _checked(source, contents_of(table, layout, more, split=split, rest=rest), asked, name)
-    engine = app.made_engine if layout.brings_stories or more else _with_stories(app, source)
+    engine = app.made_engine if layout.brings_stories or more else _with_stories(app, source, layout)
     known = [*select_stories(engine), *more]
     contents = contents_of(table, layout, known, split=split, rest=rest)
     settled = _checked(source, contents, asked, name)
@@ -139,14 +144,14 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     return MadeFromTable(made, settings, _document(source, table, layout, contents, settled))
 
 
-def _with_stories(app: App, source: Source) -> Engine:
+def _with_stories(app: App, source: Source, layout: Layout) -> Engine:
     """The database, if the table names stories only by their ids. Raises InputError if there is none."""
     try:
         return app.engine
     except StoreError as error:
         raise InputError(
             f"{source.file} names stories only by their ids, and {error.message}",
-            "Give the file with the stories: --stories FILE.",
+            f"Give the file with the stories: --stories FILE.{sentences_hint(layout)}",
         ) from None
 
 
@@ -208,9 +213,9 @@ def refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
             )
         elif all(OF_A_SYSTEM in reason for reason in reasons):
             column = problems[0].reason.removeprefix("column ").partition(": ")[0]
-            role = shlex.quote(f"{column}=system:NAME")
             hint = (
-                f"If {column} is a system and not the original, give it a name of its own: --map {role}."
+                f"If {column} is a system and not the original, give it a name of its own:"
+                f" {map_option(column, 'system:NAME')}."
                 f" If not, correct {them} in the file."
             )
         elif all(f" {NOT_THE_ORIGINAL} " in reason for reason in reasons):
