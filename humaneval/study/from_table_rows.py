@@ -21,6 +21,7 @@ OF_A_SYSTEM = "it is no sentence of the story, but the position is"
 """What is said of a column with originals that are none, as if a system had written them."""
 NOT_THE_ORIGINAL = "is not sentence"
 """What is said of a line of a long table under a person's name, as if a system had written it."""
+NO_STORY = "there is no story"
 NO_POSITION = "nothing says which sentence was taken out"
 HUMANS = frozenset(("human", "original", "gold", "reference", "ground truth", "person"))
 """Names, in small letters, under which a long table has the original sentence."""
@@ -49,6 +50,16 @@ class Contents:
     empty: tuple[Problem, ...] = ()
     """The cells in which a system has no sentence."""
     notes: tuple[str, ...] = ()
+    long: bool = False
+    """Whether each line named its system."""
+
+
+def another_name(contents: Contents, system: str) -> str:
+    """How to call a system of the table something else."""
+    entries = contents.systems[system]
+    if contents.long or not entries:
+        return f"write {system}-2 in the file"
+    return map_option(entries[0].column, f"system:{system}-2")
 
 
 def contents_of(
@@ -109,6 +120,7 @@ class _Reader:
             tuple(self.doubtful.values()),
             tuple(self.empty),
             (*self.table.notes, *notes),
+            self.layout.is_long,
         )
 
     def _may_count_from_zero(self) -> bool:
@@ -243,8 +255,8 @@ class _Reader:
         story = self.known.named(name)
         if story is None:
             if not name:
-                raise _RowError("there is no story")
-            raise _RowError(f"{self._named(Kind.ID)}there is no story {name!r}{self.known.examples()}")
+                raise _RowError(NO_STORY)
+            raise _RowError(f"{self._named(Kind.ID)}{NO_STORY} {name!r}{self.known.examples()}")
         return self.stories.setdefault(story.sentences, story)
 
     def _known_position(self, row: Sequence[str], position: int) -> int:

@@ -19,11 +19,11 @@ from humaneval.cli.study.from_table import refuse
 from humaneval.domain import Story
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.stories import Problem, read_stories
-from humaneval.study.from_table import systems_of, unfit
+from humaneval.study.from_table import single_sentences, systems_of, unfit
 from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import read_table_file
 from humaneval.study.from_table_roles import Kind, Layout, parse_roles
-from humaneval.study.from_table_rows import Contents, contents_of
+from humaneval.study.from_table_rows import Contents, another_name, contents_of
 from humaneval.study.from_table_settings import Asked, settle
 
 NAMES = ("Ann", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
@@ -689,6 +689,10 @@ def test_positions_with_too_few_stories_are_left_out_and_said() -> None:
     assert made.said[0] == (
         "Position 5 is left out: every system has filled 2 stories there, and a form needs 4."
     )
+    others = [[cell.replace("Tom", "Jim") if at < 5 and row[5] else cell for at, cell in enumerate(row)]
+              for row in many(2, [5])[1:]]  # fmt: skip
+    made = settled([*many(6, [1, 3]), *others])
+    assert made.said[1] == "The study can show 6 of the 8 stories."
     with pytest.raises(InputError, match="too few stories: a form shows 4 passages") as error:
         settled(many(2))
     assert "Give 4 or more stories with the same position" in error.value.hint
@@ -698,6 +702,25 @@ def test_a_form_shows_fewer_generators_if_few_stories_share_a_position() -> None
     made = settled([*many(3, [1, 3]), *many(2, [5])[1:]])
     assert (made.read.settings.design.passages_per_row, made.read.settings.design.positions) == (3, (1, 3))
     assert "A form shows 3 of the 4 generators" in made.said[0]
+
+
+def test_a_form_of_prefer_shows_fewer_comparisons_and_does_not_call_them_generators() -> None:
+    Path("study.toml").write_text('question = "prefer"\n[design]\ngenerators = ["control", "human"]\n')
+    made = settle(read(saved(many(4, [1, 3]))).contents, Asked(Path("study.toml"), None, {}))
+    assert any(said.startswith("A form shows 4 of the 8 comparisons of two generators") for said in made.said)
+
+
+def test_a_table_of_single_sentences_is_no_table_of_rests() -> None:
+    rows = wide()
+    assert single_sentences(read(saved(rows)).contents)
+    rows[1][6] = "She slept.\nHe left.\nThe sun rose.\nThey ate.\nIt was fun."
+    table = read_table_file(saved(rows))
+    assert not single_sentences(contents_of(table, recognise(table, {}), rest=True))
+
+
+def test_a_name_that_is_taken_is_changed_by_a_map_that_a_shell_takes_or_in_a_long_table() -> None:
+    assert another_name(read(saved(wide())).contents, "model a") == "--map 'model a=system:model a-2'"
+    assert another_name(read(saved(long())).contents, "model a") == "write model a-2 in the file"
 
 
 def test_a_system_with_the_name_of_the_person_is_refused() -> None:
