@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from humaneval.domain import Blank, Generator, Infill, InfillStatus, Provenance, verdict_on
-from humaneval.text import normalise, split_into
+from humaneval.text import counted, normalise, split_into
 
 REST = "rest"
 """The setting, in a run's provenance, of a generator whose infills are the rest of a story."""
@@ -91,7 +91,7 @@ def judge_rest(infill: Infill) -> Infill:
             return replace(infill, text=text, status=found.status, detail=found.detail)
     if len(lines) != whole:
         status = InfillStatus.CUT if len(lines) < whole else InfillStatus.SEVERAL_SENTENCES
-        return replace(infill, status=status, detail=f"{len(lines)} sentences, not {whole}")
+        return replace(infill, status=status, detail=f"{counted(len(lines), 'sentence')}, not {whole}")
     if lines == [normalise(one) for one in story.sentences[blank.position - 1 :]]:
         return replace(infill, status=InfillStatus.SAME_AS_ORIGINAL)
     return infill

@@ -23,7 +23,14 @@ from pydantic import (
 from humaneval.domain import MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.resources import bundled
-from humaneval.scoring.questions.question import DETECT, Condition, Question, Settings, load_question
+from humaneval.scoring.questions.question import (
+    DETECT,
+    Condition,
+    Question,
+    Settings,
+    load_question,
+    question_names,
+)
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
 from humaneval.study.fields import NEW, Printable, PrintableWithin, Required, Whole, printable, something
@@ -224,6 +231,14 @@ class StudyFile(_Section):
     def _known_question(self, info: ValidationInfo) -> StudyFile:
         if info.context != NEW:  # a stored study stays readable without its question
             return self
+        if "question" in self.answers:
+            raise TogetherError("question stands in [answers]; put it above all sections", "answers.question")
+        if self.page.question in question_names():
+            raise TogetherError(
+                f"page.question is the text that people read; to ask {self.page.question!r}, put question ="
+                f' "{self.page.question}" above all sections',
+                "page.question",
+            )
         try:
             rows, settings = len(self.conditions), self.answer_settings
         except HumanEvalError as error:

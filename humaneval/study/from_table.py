@@ -92,6 +92,17 @@ def unfit(contents: Contents, file: Path, allow: Sequence[str], *, rest: bool = 
     return sorted(found, key=lambda problem: problem.line)
 
 
+def single_sentences(contents: Contents) -> bool:
+    """Whether no system wrote more than one sentence, although more of the stories follow."""
+    rests = [
+        judge_rest(Infill(entry.blank, entry.text)).text
+        for entries in contents.systems.values()
+        for entry in entries
+        if entry.blank.position < len(entry.blank.story.sentences)
+    ]
+    return bool(rests) and not any("\n" in rest for rest in rests)
+
+
 def own_generators(settings: StudyFile) -> list[Generator]:
     """The control and the human of a study, as far as it shows them."""
     design = settings.design

@@ -12,24 +12,24 @@ from humaneval.errors import HumanEvalError, InputError
 from humaneval.study.from_table_file import TableFile, read_table_file
 from humaneval.study.from_table_headers import (
     ENDINGS,
-    FIRST,
     NAMES,
     NOT_SENTENCES,
     ROW_NUMBERS,
+    place_in,
     plain,
     sentence_number,
 )
-from humaneval.study.from_table_roles import Kind, Layout, Role
+from humaneval.study.from_table_roles import Kind, Layout, Role, map_option
 from humaneval.study.from_table_text import MISSING, has_mark, is_gap, told_by_text
 from humaneval.text import has_words, listed
 
 _CONTROL = "control"
 _ENDS = re.compile(r"[.!?…][\"'”’»)]*(?=\s|$)|[。！？।؟]")
+_END = re.compile(r"[.!?…][\"'”’»]*$|[。！？।؟]")
 _VALUE = re.compile(r"[-+\d\s.,:/%]+|https?://\S+|\S+@\S+|\d{4}-\d\d-\d\d.*")
 _AT_POSITION = re.compile(
     r"(.+?)[ _.:-]*(?:pos|position|sentence|sent|s|blank)?[ _.:-]?(\d{1,2})", re.IGNORECASE
 )
-_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d{1,2})(?:[.,]0+|st|nd|rd|th|\.|\s*(?:/|of)\s*\d{1,2})?")
 
 FEW_STORIES = 3
 """Fewer stories do not show how many sentences a table's stories have."""
@@ -45,19 +45,6 @@ def recognise(table: TableFile, given: Mapping[int, Role]) -> Layout:
     Raises InputError for a table without a header line, or with fewer or more sentences than a story has.
     """
     return _Recognition(table, given).layout()
-
-
-def place_in(cell: str) -> int | None:
-    """The number of a sentence in a cell, as it is written; None for other cells.
-
-    >>> place_in("3"), place_in("sentence3"), place_in("2,0"), place_in("Third"), place_in("x")
-    (3, 3, 2, 3, None)
-    """
-    text = cell.strip().casefold()
-    if text in FIRST:
-        return FIRST[text]
-    found = _PLACE.fullmatch(text)
-    return int(found[1]) if found else None
 
 
 def taken_out(layout: Layout, row: Sequence[str]) -> int | None:
@@ -176,13 +163,23 @@ class _Recognition:
     # The steps, each of which gives roles to free columns
 
     def _refuse_no_header(self) -> None:
-        sentences = [name for name in self.table.columns if _is_sentence(name) and _ENDS.search(name)]
-        if len(sentences) >= 2:
+        if self.roles or any(name in NAMES[Kind.POSITION] for name in self.plain):
+            return  # --map takes its cells for names, or one is a usual name
+        texts = [at for at in range(len(self.plain)) if self._share(at, _is_sentence) > 0.5]
+        alike = [name for at in texts if self._is_as_below(name := self.table.columns[at], at)]
+        if len(alike) >= 2 and 2 * len(alike) > len(texts):
             raise InputError(
-                f"{self.table.name} has no header line: it begins with {sentences[0]!r}",
+                f"the first line of {self.table.name} seems to be a story and no header: {alike[0]!r}",
                 "Add a line with the columns' names, for example"
-                " sentence1,sentence2,sentence3,sentence4,sentence5,position,system-a,system-b.",
+                " sentence1,sentence2,sentence3,sentence4,sentence5,position,system-a,system-b."
+                f" If these are names, say what one holds: {map_option(alike[0], 'sentence1')}.",
             )
+
+    def _is_as_below(self, name: str, at: int) -> bool:
+        """Whether a cell of the first line is a sentence like those in its column: `Sent. 1`, `1st sent.` and
+        `GPT-2 (ft.)` are none."""
+        lengths = sorted(len(cell) for cell in self.all_cells[at])
+        return _is_sentence(name) and bool(_END.search(name)) and 2 * len(name) > lengths[len(lengths) // 2]
 
     def _refuse_numbers(self) -> None:
         """A person may take the column of a measure for that of a system."""
@@ -191,7 +188,8 @@ class _Recognition:
                 name, cell = self.table.columns[at], next(filter(_is_value, self.all_cells[at]))
                 raise InputError(
                     f"--map takes the column {name!r} for a system's sentences, and it holds {cell!r}",
-                    f"Name the column with the sentences, and leave this one out: --map {name!r}=ignore.",
+                    "Name the column with the sentences, and leave this one out:"
+                    f" {map_option(name, 'ignore')}.",
                 )
 
     def _drop_empty(self) -> None:
@@ -217,14 +215,15 @@ class _Recognition:
             named = listed([self.table.columns[at] for at in found.values()], 9)
             raise InputError(
                 f"{self.table.name} has {len(found)} sentences of each story ({named}), and a story has five",
-                f"Give stories of five sentences, or leave a column out: --map"
-                f" {self.table.columns[found[surplus[-1]]]!r}=ignore.",
+                "Give stories of five sentences, or leave a column out:"
+                f" {map_option(self.table.columns[found[surplus[-1]]], 'ignore')}.",
             )
         self.roles |= {at: Role(Kind.SENTENCE, number) for number, at in found.items()}
 
     def _numbered(self) -> list[tuple[int, int]]:
         """Free columns that hold sentences, with the number in their header."""
-        numbers = {at: sentence_number(self.plain[at]) for at in self._free()}
+        bare = not any(map(self._are_stories, self._free()))  # beside whole stories, 1 to 5 are systems
+        numbers = {at: sentence_number(self.plain[at], bare=bare) for at in self._free()}
         return [
             (number, at)
             for at, number in numbers.items()

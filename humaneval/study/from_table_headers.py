@@ -1,4 +1,5 @@
-"""Usual headers of the columns in a table of stories and sentences, in small letters and without marks."""
+"""Usual headers of the columns in a table of stories and sentences, in small letters and without marks, and
+how positions are written."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ from humaneval.study.from_table_roles import Kind
 FIRST = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 _NUMBERED = re.compile(
     r"(?:input|story|context)?(?:sentences?|sent|satz|phrase|frase|oracion|zin|line|s)0?(\d{1,2})(?:text)?"
-    r"|0?(\d{1,2})(?:st|nd|rd|th)?(?:sentence|satz)"
+    r"|0?(\d{1,2})(?:st|nd|rd|th)?(?:sentence|sent|satz)"
 )
+_BARE = re.compile(r"[0-9]{1,2}")
+_PLACE = re.compile(r"(?:[^\W\d_]*[\s_#.-]*)?(\d{1,2})(?:[.,]0+|st|nd|rd|th|\.|\s*(?:/|of)\s*\d{1,2})?")
 _ORDINAL = re.compile(rf"({'|'.join(FIRST)})(?:sentence|satz)?")
 
 
@@ -83,13 +86,28 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-def sentence_number(name: str) -> int | None:
-    """The number of a sentence in a plain header; None for other headers.
+def sentence_number(name: str, *, bare: bool = False) -> int | None:
+    """The number of a sentence in a plain header; None for other headers. With `bare`, it may stand alone.
 
     >>> sentence_number("inputsentence3"), sentence_number("s2"), sentence_number("fifthsentence")
     (3, 2, 5)
     """
+    if bare and _BARE.fullmatch(name):
+        return int(name)
     if found := _NUMBERED.fullmatch(name):
         return int(found[1] or found[2])
     found = _ORDINAL.fullmatch(name)
     return FIRST[found[1]] if found else None
+
+
+def place_in(cell: str) -> int | None:
+    """The number of a sentence in a cell, as it is written; None for other cells.
+
+    >>> place_in("3"), place_in("sentence3"), place_in("2,0"), place_in("Third"), place_in("x")
+    (3, 3, 2, 3, None)
+    """
+    text = cell.strip().casefold()
+    if text in FIRST:
+        return FIRST[text]
+    found = _PLACE.fullmatch(text)
+    return int(found[1]) if found else None

@@ -1,15 +1,17 @@
-"""What the columns of a table can be taken for, and how `--map COLUMN=ROLE` says it."""
+"""What the columns of a table can be taken for, how `--map COLUMN=ROLE` says it, and which must be there."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from humaneval.domain import MOST_SENTENCES, SENTENCES
-from humaneval.errors import UsageError
-from humaneval.text import listed, not_among, same_name
+from humaneval.errors import InputError, UsageError
+from humaneval.study.from_table_file import TableFile
+from humaneval.text import counted, listed, not_among, same_name
 
 
 class Kind(StrEnum):
@@ -120,6 +122,54 @@ class Layout:
     def brings_stories(self) -> bool:
         """Whether stories, or parts of them, stand in the table itself."""
         return any(role.kind in (Kind.SENTENCE, Kind.STORY, Kind.BEFORE) for role in self.roles)
+
+
+def map_option(column: str, role: str) -> str:
+    """The option that gives a column its role, as a shell takes it.
+
+    >>> map_option("Line A", "sentence1")
+    "--map 'Line A=sentence1'"
+    """
+    return f"--map {shlex.quote(f'{column}={role}')}"
+
+
+def refuse_layout(table: TableFile, layout: Layout) -> None:
+    """Raise InputError if a column is lacking without which no row can be read."""
+    there = f"its columns are {listed(table.columns, 25)}"
+    if not layout.systems and not layout.is_long:
+        raise InputError(
+            f"{table.name} has no column with a system's sentences; {there}",
+            "Name one, for example --map 'model A'=system.",
+        )
+    if layout.is_long and layout.at(Kind.TEXT) is None:
+        raise InputError(
+            f"{table.name} names systems, but no column has their sentences; {there}",
+            "Add --map COLUMN=text.",
+        )
+    numbers, named = set(layout.sentences), listed([table.columns[at] for at in layout.sentences.values()])
+    four = len(numbers) == SENTENCES - 1 and layout.at(Kind.ORIGINAL) is not None
+    if numbers and numbers != set(layout.positions) and not four:
+        raise InputError(
+            f"{table.name} has {counted(len(numbers), 'sentence')} of each story ({named}), and a story has"
+            f" five; {there}",
+            "Name the column with the original sentence (--map COLUMN=original), or those of all five.",
+        )
+    if not numbers and not layout.brings_stories and layout.at(Kind.ID) is None:
+        raise InputError(
+            f"{table.name} has no column with the story; {there}",
+            f"Give five columns sentence1 to sentence5, or one with the whole story: --map COLUMN=story."
+            f"{sentences_hint(layout)}",
+        )
+
+
+def sentences_hint(layout: Layout) -> str:
+    """How to say that columns which were taken for systems hold the story's sentences; empty if they are too
+    few for that."""
+    columns = [layout.columns[at] for at in layout.all(Kind.SYSTEM)]
+    if len(columns) < SENTENCES - 1:
+        return ""
+    maps = [map_option(column, f"sentence{at}") for at, column in enumerate(columns[:2], 1)]
+    return f" If some of these columns hold the five sentences, say which: {' '.join(maps)} and so on."
 
 
 def parse_roles(pairs: Sequence[str], columns: Sequence[str]) -> dict[int, Role]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +9,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from humaneval.domain import SENTENCES, Blank, Story
-from humaneval.errors import InputError
 from humaneval.stories import Problem, Record, checked
-from humaneval.study.from_table_columns import place_in
 from humaneval.study.from_table_file import TableFile
+from humaneval.study.from_table_headers import place_in
 from humaneval.study.from_table_known import Known
-from humaneval.study.from_table_roles import Kind, Layout
+from humaneval.study.from_table_roles import Kind, Layout, map_option, refuse_layout
 from humaneval.study.from_table_text import MISSING, Told, told_by_sentences, told_by_text, without_story
-from humaneval.text import as_read, counted, listed, normalise
+from humaneval.text import as_read, listed, normalise
 
 OF_A_SYSTEM = "it is no sentence of the story, but the position is"
 """What is said of a column with originals that are none, as if a system had written them."""
 NOT_THE_ORIGINAL = "is not sentence"
 """What is said of a line of a long table under a person's name, as if a system had written it."""
+NO_STORY = "there is no story"
 NO_POSITION = "nothing says which sentence was taken out"
 HUMANS = frozenset(("human", "original", "gold", "reference", "ground truth", "person"))
 """Names, in small letters, under which a long table has the original sentence."""
@@ -51,6 +50,16 @@ class Contents:
     empty: tuple[Problem, ...] = ()
     """The cells in which a system has no sentence."""
     notes: tuple[str, ...] = ()
+    long: bool = False
+    """Whether each line named its system."""
+
+
+def another_name(contents: Contents, system: str) -> str:
+    """How to call a system of the table something else."""
+    entries = contents.systems[system]
+    if contents.long or not entries:
+        return f"write {system}-2 in the file"
+    return map_option(entries[0].column, f"system:{system}-2")
 
 
 def contents_of(
@@ -73,34 +82,6 @@ def contents_of(
     for number in range(len(table.rows)):
         reader.read(number)
     return reader.contents()
-
-
-def refuse_layout(table: TableFile, layout: Layout) -> None:
-    """Raise InputError if a column is lacking without which no row can be read."""
-    there = f"its columns are {listed(table.columns, 25)}"
-    if not layout.systems and not layout.is_long:
-        raise InputError(
-            f"{table.name} has no column with a system's sentences; {there}",
-            "Name one, for example --map 'model A'=system.",
-        )
-    if layout.is_long and layout.at(Kind.TEXT) is None:
-        raise InputError(
-            f"{table.name} names systems, but no column has their sentences; {there}",
-            "Add --map COLUMN=text.",
-        )
-    numbers, named = set(layout.sentences), listed([table.columns[at] for at in layout.sentences.values()])
-    four = len(numbers) == SENTENCES - 1 and layout.at(Kind.ORIGINAL) is not None
-    if numbers and numbers != set(layout.positions) and not four:
-        raise InputError(
-            f"{table.name} has {counted(len(numbers), 'sentence')} of each story ({named}), and a story has"
-            f" five; {there}",
-            "Name the column with the original sentence (--map COLUMN=original), or those of all five.",
-        )
-    if not numbers and not layout.brings_stories and layout.at(Kind.ID) is None:
-        raise InputError(
-            f"{table.name} has no column with the story; {there}",
-            "Give five columns sentence1 to sentence5, or one with the whole story: --map COLUMN=story.",
-        )
 
 
 class _Reader:
@@ -127,10 +108,9 @@ class _Reader:
             notes.append(f"the table names no positions; they follow from the stories ({told})")
         if self._may_count_from_zero():
             column = self.table.columns[self.layout.all(Kind.POSITION)[0]]
-            role = shlex.quote(f"{column}=position0")
             notes.append(
                 f"positions are counted from 1, and no line has 0 or {self.layout.length}. If yours"
-                f" count from 0, add --map {role}"
+                f" count from 0, add {map_option(column, 'position0')}"
             )
         return Contents(
             tuple(self.stories.values()),
@@ -140,6 +120,7 @@ class _Reader:
             tuple(self.doubtful.values()),
             tuple(self.empty),
             (*self.table.notes, *notes),
+            self.layout.is_long,
         )
 
     def _may_count_from_zero(self) -> bool:
@@ -177,8 +158,13 @@ class _Reader:
         place = place_in(row[at])
         found = place + self.layout.roles[at].from_zero if place is not None else None
         if found is None or found not in self.layout.positions:
-            said = f"{row[at]!r} is no position" if row[at] else "the position is missing"
-            raise _RowError(f"{self._named(Kind.POSITION)}{said} from 1 to {self.layout.length}")
+            last = self.layout.length
+            said = (
+                f"{row[at]!r} is no position from 1 to {last}"
+                if row[at]
+                else f"the cell is empty: a position is a number from 1 to {last}"
+            )
+            raise _RowError(f"{self._named(Kind.POSITION)}{said}")
         return found
 
     def _blanks(self, row: Sequence[str], line: int) -> Iterator[tuple[int, Blank]]:
@@ -269,8 +255,8 @@ class _Reader:
         story = self.known.named(name)
         if story is None:
             if not name:
-                raise _RowError("there is no story")
-            raise _RowError(f"{self._named(Kind.ID)}there is no story {name!r}{self.known.examples()}")
+                raise _RowError(NO_STORY)
+            raise _RowError(f"{self._named(Kind.ID)}{NO_STORY} {name!r}{self.known.examples()}")
         return self.stories.setdefault(story.sentences, story)
 
     def _known_position(self, row: Sequence[str], position: int) -> int:

@@ -14,7 +14,7 @@ from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
 from humaneval.store.stories import AUTO, TEST
 from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
-from humaneval.study.from_table_rows import Contents
+from humaneval.study.from_table_rows import Contents, another_name
 from humaneval.study.laid_out import design_of
 from humaneval.study.presets import laid_by
 from humaneval.study.usable_infills import SAMPLE, CommonBlanks
@@ -57,7 +57,7 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     design: dict[str, Any] = {**asked.design, **names}
     common = _common(contents, design["generators"])
     every, counts = own.passages(design), _counts(common, own.positions(_length(contents)))
-    noun = "generators" if every == len(design["generators"]) else "pairs of generators"
+    noun = "generators" if every == len(design["generators"]) else "comparisons of two generators"
     size = own.design.get("passages_per_row") or _size(counts, every, noun, said)
     if size != every:
         design["passages_per_row"] = size
@@ -71,6 +71,9 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     read = read_study_file(
         asked.file, preset=asked.preset, overrides={"design": design, **({"page": page} if page else {})}
     )
+    used = sum(any(at in design["positions"] for at in filled) for filled in common.values())
+    if used < len(contents.stories):
+        said.append(f"The study can show {used:,} of the {len(contents.stories):,} stories.")
     _try_out(read.settings, contents, common, chosen, said)
     return Settled(read, tuple(said), _lacking(contents, read.settings))
 
@@ -163,7 +166,7 @@ def _generators(
         if name in (control, human):
             raise InputError(
                 f"the table calls a system {name!r}, and that is the study's own {name}",
-                f"Rename it: --map COLUMN=system:{name}-2; or leave it out: --map COLUMN=ignore.",
+                f"Call it something else, or leave it out: {another_name(contents, name)}.",
             )
     refuse_system_names(every[2:])
     if "generators" in asked.design:
@@ -213,8 +216,8 @@ def _size(counts: Mapping[int, int], generators: int, noun: str, said: list[str]
         if 2 * sum(count for count in counts.values() if count >= size) >= sum(counts.values()) > 0:
             if size < generators:
                 said.append(
-                    f"A form shows {size} of the {generators} {noun}: its stories differ, and too few"
-                    " have the same position for more."
+                    f"A form shows {size} of the {generators} {noun}: each needs a story of its own, and too"
+                    " few stories have the same position for more."
                 )
             return size
     return generators

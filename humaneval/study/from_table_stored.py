@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import of_split
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow, StudyRow
 from humaneval.study.file import StudyFile
-from humaneval.study.from_table_rows import Contents, Entry
+from humaneval.study.from_table_rows import Contents, Entry, another_name
 from humaneval.study.usable_infills import AT_ONCE, SAMPLE
 from humaneval.text import command, counted, listed, quoted
 
@@ -46,24 +47,26 @@ def refuse_stored(
             )
         compared = [one for one in generators if one.provenance.kind == kinds.get(one.name) == FROM_TABLE]
         for one in compared:
-            entries = contents.systems[one.name]
             _refuse_another(
-                session, name, one.name, entries, _stored(session, one.name, settings), settings.asked.rest
+                session, name, one.name, contents, _stored(session, one.name, settings), settings.asked.rest
             )
         if not session.scalar(select(StudyRow.id).where(StudyRow.name == name)):
             _refuse_more(session, name, settings, contents, kinds)
     if taken := taken_names(engine, [one for one in generators if one not in compared]):
-        _refuse_taken(engine, name, taken, settings)
+        _refuse_taken(engine, name, taken, settings, contents)
 
 
-def _refuse_taken(engine: Engine, name: str, taken: Sequence[str], settings: StudyFile) -> None:
+def _refuse_taken(
+    engine: Engine, name: str, taken: Sequence[str], settings: StudyFile, contents: Contents
+) -> None:
     """Raise UsageError: names of the table are those of other generators."""
     with reading(engine) as session:
         if {settings.design.control, settings.design.human} & {*taken}:
-            raise UsageError(f"the database has other infills by {listed(taken)}", _apart(name))
+            both = "A name has either single sentences or rests of stories. " if settings.asked.rest else ""
+            raise UsageError(f"the database has other infills by {listed(taken)}", both + _apart(name))
         raise UsageError(
             f"the database has infills by {listed(taken)} that are not from a table",
-            _way_out(session, name, taken[0]),
+            _way_out(session, name, taken[0], contents),
         )
 
 
@@ -71,14 +74,14 @@ def _refuse_another(
     session: Session,
     name: str,
     system: str,
-    entries: Sequence[Entry],
+    contents: Contents,
     stored: Mapping[_Key, _Stored],
     rest: bool,
 ) -> None:
     """Raise UsageError if the database has another sentence for a blank than the table."""
     other = [
         (entry, there.text)
-        for entry in entries
+        for entry in contents.systems[system]
         if (there := stored.get(_key(entry.blank))) and there.text != _judged(entry, rest)
     ]
     if not other:
@@ -88,7 +91,7 @@ def _refuse_another(
     raise UsageError(
         f"line {entry.line}, column {entry.column}: the sentence is “{quoted(entry.text, 200)}”, but for this"
         f" blank the database has “{quoted(text, 200)}” by {system}{more}",
-        _way_out(session, name, system),
+        _way_out(session, name, system, contents),
     )
 
 
@@ -158,7 +161,7 @@ def _stored(session: Session, name: str, settings: StudyFile) -> dict[_Key, _Sto
     }
 
 
-def _way_out(session: Session, name: str, system: str) -> str:
+def _way_out(session: Session, name: str, system: str, contents: Contents) -> str:
     """How to make the study although the name has other infills. Each way works when it is followed."""
     shown = session.scalar(
         select(StudyRow.name)
@@ -171,8 +174,8 @@ def _way_out(session: Session, name: str, system: str) -> str:
         forget = command("generators", "forget", system)
         return f"No study shows them: delete them with `{forget}`, and run this command again."
     return (
-        f"Study {shown!r} shows it, so it stays. {_apart(name)} Or call the system something else here:"
-        f" --map COLUMN=system:{system}-2, or its name in a long table."
+        f"Study {shown!r} shows it, so it stays: no command removes a study. {_apart(name)} Or call the"
+        f" system something else here: {another_name(contents, system)}."
     )
 
 
@@ -182,6 +185,6 @@ def _apart(name: str) -> str:
     names = (f"{stem}-{number}.db" if number > 1 else f"{stem}.db" for number in range(1, 1_000))
     free = next(one for one in names if not Path(one).exists())
     return (
-        f"Run export HUMANEVAL_DATABASE={free} and then this command again: in a database of its own all"
-        " names are free."
+        "Use another database, in which all names are free: run export"
+        f" HUMANEVAL_DATABASE={shlex.quote(free)} and then this command again."
     )

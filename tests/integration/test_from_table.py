@@ -107,7 +107,13 @@ def test_without_a_terminal_the_command_to_repeat_is_said_and_nothing_stored(
     assert not there.exists()
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.confirm", lambda *told, **more: False)
-    assert command(*arguments).code == 2
+    save([*rows(), *([f"X {cell}" if at < 5 else cell for at, cell in enumerate(row)] for row in rows(1))])
+    lines = Path("table.csv").read_text().splitlines()
+    Path("table.csv").write_text("\n".join([*lines[:-1], lines[-1].replace(by_a("Tom0"), "")]))
+    refused = command(*arguments)
+    assert refused.code == 2
+    assert "table.csv:22: column model a: the cell is empty" in refused.err  # before the question
+    assert "The study can show 20 of the 21 stories." in refused.err
     assert not there.exists()
     monkeypatch.setattr("click.confirm", lambda *told, **more: True)
     assert "3 generators" in command(*arguments).out
@@ -174,8 +180,9 @@ def test_a_sentence_that_differs_is_named_and_each_way_out_works(
             "line 6, column model a: the sentence is “It was a fine day.”, but for this blank the database"
             f" has “{rows()[4][6]}” by model a (and 1 more cell)"
         ) in told.err
-        assert "Study 'mine' shows it, so it stays." in told.err
-        assert f"Run export HUMANEVAL_DATABASE={name}.db and then this command again" in told.err
+        assert "Study 'mine' shows it, so it stays: no command removes a study." in told.err
+        assert "something else here: --map 'model a=system:model a-2'." in told.err
+        assert f"run export HUMANEVAL_DATABASE={name}.db and then this command again" in told.err
     renamed = ("--map", "model a=system:model a-2")
     assert command("study", "create", "again", "--from", "table.csv", "--yes", *renamed).code == 0
     assert (count(there, StoryRow), count(there, StudyRow)) == (20, 2)
@@ -239,6 +246,7 @@ def test_a_second_file_has_the_stories(command: Command, there: Path) -> None:
     alone = command("study", "create", "mine", "--from", "table.csv", "--yes")
     assert alone.code == 1
     assert not there.exists()
+    assert "names stories only by their ids, and there is no database" in alone.err
     made = command("study", "create", "mine", "--from", "table.csv", "--stories", "s.csv", "--yes")
     assert "80 passages from 20 stories" in made.out
     save(

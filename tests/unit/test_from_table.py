@@ -19,11 +19,11 @@ from humaneval.cli.study.from_table import refuse
 from humaneval.domain import Story
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.stories import Problem, read_stories
-from humaneval.study.from_table import systems_of, unfit
+from humaneval.study.from_table import single_sentences, systems_of, unfit
 from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import read_table_file
 from humaneval.study.from_table_roles import Kind, Layout, parse_roles
-from humaneval.study.from_table_rows import Contents, contents_of
+from humaneval.study.from_table_rows import Contents, another_name, contents_of
 from humaneval.study.from_table_settings import Asked, settle
 
 NAMES = ("Ann", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
@@ -473,6 +473,9 @@ def test_each_fault_names_its_line_and_column() -> None:
     rows = wide()
     rows[3][5] = 7
     assert problem_of(rows) == "table.csv:4: column position: '7' is no position from 1 to 5"
+    rows[3][5] = ""
+    said = "table.csv:4: column position: the cell is empty: a position is a number from 1 to 5"
+    assert problem_of(rows) == said
     rows = wide()
     rows[2][1] = ""
     assert problem_of(rows) == "table.csv:3: the original of sentence 2 is missing"
@@ -501,7 +504,48 @@ def test_one_id_for_two_stories_is_refused() -> None:
 
 
 def test_a_table_without_a_header_line_is_refused() -> None:
-    assert "has no header line: it begins with 'Ann wanted to bake a cake.'" in refused(wide()[1:])
+    said = "the first line of table.csv seems to be a story and no header: 'Ann wanted to bake a cake.'"
+    assert refused(wide()[1:]) == said
+    short = [[*told, at, "It was cold.", "A bus came."] for at, told in enumerate(told_of(5), 1)]
+    assert "seems to be a story and no header" in refused(short)
+    short[0][2] = short[0][6] = ""
+    assert "seems to be a story and no header" in refused(short)
+
+
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        (("Sent. 1", "Sent. 2", "Sent. 3", "Sent. 4", "Sent. 5"), "position"),
+        (("S. 1", "S. 2", "S. 3", "S. 4", "S. 5"), "which one"),
+        (("1st sent.", "2nd sent.", "3rd sent.", "4th sent.", "5th sent."), "No."),
+        (("Sentence no. one.", "Sentence no. two.", "The third.", "And four.", "The end."), "position"),
+        (("1", "2", "3", "4", "5"), "position"),
+        (("0", "1", "2", "3", "4"), "position"),
+    ],
+)
+def test_a_header_with_full_stops_or_bare_numbers_is_a_header(names: tuple[str, ...], place: str) -> None:
+    systems = ("Our model (v. 2)", "GPT-2 (ft.)")
+    maps = [f"{name}=sentence{at}" for at, name in enumerate(names, 1)] if "one." in names[0] else []
+    maps += [f"{place}=position"] if place != "position" else []
+    is_whole(read(saved(wide((*names, place, *systems))), maps), systems)
+    if not maps:
+        is_whole(read(saved(wide((*FIVE, place, *systems)))), systems)
+
+
+def test_numbers_beside_whole_stories_are_systems() -> None:
+    rows = [["story", "position", "1", "2", "3", "4"]]
+    rows += [[" ".join(story(n)), 2, by_a(n), by_b(n), f"{n} sang a song.", f"{n} ran away."] for n in NAMES]
+    assert list(read(saved(rows)).contents.systems) == ["1", "2", "3", "4"]
+
+
+def test_columns_of_sentences_that_are_not_known_are_named_in_the_hint() -> None:
+    rows = wide(["Line A", "Line B", "Line C", "Line D", "Line E", "position", "model a", "model b"])
+    with pytest.raises(InputError) as error:
+        read(saved(rows))
+    hint = "say which: --map 'Line A=sentence1' --map 'Line B=sentence2' and so on."
+    assert error.value.hint.endswith(hint)
+    maps = [f"Line {letter}=sentence{at}" for at, letter in enumerate("ABCDE", 1)]
+    is_whole(read(saved(rows), maps))
 
 
 def test_a_table_without_systems_or_stories_is_refused() -> None:
@@ -645,6 +689,10 @@ def test_positions_with_too_few_stories_are_left_out_and_said() -> None:
     assert made.said[0] == (
         "Position 5 is left out: every system has filled 2 stories there, and a form needs 4."
     )
+    others = [[cell.replace("Tom", "Jim") if at < 5 and row[5] else cell for at, cell in enumerate(row)]
+              for row in many(2, [5])[1:]]  # fmt: skip
+    made = settled([*many(6, [1, 3]), *others])
+    assert made.said[1] == "The study can show 6 of the 8 stories."
     with pytest.raises(InputError, match="too few stories: a form shows 4 passages") as error:
         settled(many(2))
     assert "Give 4 or more stories with the same position" in error.value.hint
@@ -654,6 +702,25 @@ def test_a_form_shows_fewer_generators_if_few_stories_share_a_position() -> None
     made = settled([*many(3, [1, 3]), *many(2, [5])[1:]])
     assert (made.read.settings.design.passages_per_row, made.read.settings.design.positions) == (3, (1, 3))
     assert "A form shows 3 of the 4 generators" in made.said[0]
+
+
+def test_a_form_of_prefer_shows_fewer_comparisons_and_does_not_call_them_generators() -> None:
+    Path("study.toml").write_text('question = "prefer"\n[design]\ngenerators = ["control", "human"]\n')
+    made = settle(read(saved(many(4, [1, 3]))).contents, Asked(Path("study.toml"), None, {}))
+    assert any(said.startswith("A form shows 4 of the 8 comparisons of two generators") for said in made.said)
+
+
+def test_a_table_of_single_sentences_is_no_table_of_rests() -> None:
+    rows = wide()
+    assert single_sentences(read(saved(rows)).contents)
+    rows[1][6] = "She slept.\nHe left.\nThe sun rose.\nThey ate.\nIt was fun."
+    table = read_table_file(saved(rows))
+    assert not single_sentences(contents_of(table, recognise(table, {}), rest=True))
+
+
+def test_a_name_that_is_taken_is_changed_by_a_map_that_a_shell_takes_or_in_a_long_table() -> None:
+    assert another_name(read(saved(wide())).contents, "model a") == "--map 'model a=system:model a-2'"
+    assert another_name(read(saved(long())).contents, "model a") == "write model a-2 in the file"
 
 
 def test_a_system_with_the_name_of_the_person_is_refused() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan_text import power_warning, tell_outlook, tell_plan
+from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import outlook
 from humaneval.study.file import read_study_file
 from humaneval.study.hit_section import HitSection
@@ -31,6 +32,30 @@ def test_the_difference_of_a_warning_is_called_assumed_only_if_nobody_chose_it()
     assert "The 10.0 points are assumed: smallest_effect under [analysis] in a study file" in told
     chosen = replace(planned, smallest_effect=0.12)
     assert "assumed" not in power_warning(chosen, outlook(chosen))
+
+
+def test_a_difference_that_no_study_would_find_is_practically_never_found() -> None:
+    design = {"generators": ["control", "human", "a", "b"], "annotators": 3}
+    planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
+    told = power_warning(planned, outlook(planned))
+    assert "between two scores would practically never be found. " in told
+    assert "0%" not in told.replace("80%", "")
+
+
+def test_a_cue_that_finds_sentences_does_not_stop_the_study_and_what_it_means_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    design = {"generators": ["control", "human", "a", "b"], "annotators": 20}
+    planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
+    cues = [CueScore(cue, "a", 20, 13.0) for cue in ("rarest words", "longest", "first")]
+    for tell in (tell_outlook, tell_plan):
+        tell(planned, outlook(planned), cues)
+        told = capsys.readouterr().out
+        assert 'Marking "rarest words" alone finds 65% of a.' in told
+        assert "If `generate` wrote the sentences, --processing may help." in told
+        assert told.count("The study can go on. But people can find these sentences") == 1
+    tell_outlook(planned, outlook(planned), ())
+    assert "The study can go on" not in capsys.readouterr().out
 
 
 def test_a_new_studys_plan_is_short_and_names_no_platform_and_no_other_setting(

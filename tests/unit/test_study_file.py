@@ -12,6 +12,7 @@ from humaneval.errors import SettingsError
 from humaneval.resources import bundled
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.presets import PRESETS, preset_over
+from tests.conftest import ROOT
 
 
 def edited(tmp_path: Path, old: str, new: str) -> Path:
@@ -30,6 +31,15 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("^annotators = 40", "annotators = true", "design.annotators: must be a whole number$"),
         ("^annotators = 40", "anotators = 40", "design.anotators: there is no such setting"),
         (r"^\[page\]", "[pages]", "pages: there is no such setting"),
+        (
+            r"^\[answers\]",
+            '[answers]\nquestion = "rate"\npoints = 7',
+            r": question stands in \[answers\]; put it above all sections$",
+        ),
+        (r"^\[answers\]", "[answers]\npoints = 7", "or name another question above all sections"),
+        (r"^\[design\]", '[design]\nquestion = "rate"', "design.question: question stands above all"),
+        ("^reward = ", 'question = "rate"\nreward = ', "hit.question: question stands above all sections"),
+        ('^question = "W.*', 'question = "rate"', "page.question is the text that people read; to ask"),
         (r"^\[design\]", "[[design]]", "design: must be a section of settings$"),
         (
             "^positions = .*",
@@ -104,6 +114,16 @@ def test_a_study_file_with_a_fault_names_the_file_and_the_setting(
     with pytest.raises(SettingsError, match=message) as caught:
         read_study_file(path)
     assert str(path) in caught.value.message
+
+
+def test_the_docs_example_of_a_scale_fit_marks_the_sentence_that_should_fit(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    example = page.partition("```toml\n")[2].partition("```")[0]
+    path = tmp_path / "study.toml"
+    path.write_text(f'{example}\n[design]\ngenerators = ["control", "human", "a"]\n', encoding="utf-8")
+    study = read_study_file(path).settings
+    assert study.question == "rate"
+    assert study.answer_settings["mark"] is True
 
 
 def test_an_override_of_a_section_that_is_no_section_names_it(tmp_path: Path) -> None:

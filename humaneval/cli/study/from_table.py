@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -25,20 +24,28 @@ from humaneval.study.file import StudyFile
 from humaneval.study.from_table import (
     number_of_infills,
     own_generators,
+    single_sentences,
     store_table,
     systems_of,
     unfit,
 )
 from humaneval.study.from_table_columns import recognise, story_columns, taken_out
 from humaneval.study.from_table_file import TableFile, read_table_file
-from humaneval.study.from_table_roles import Kind, Layout, parse_roles
+from humaneval.study.from_table_roles import (
+    Kind,
+    Layout,
+    map_option,
+    parse_roles,
+    refuse_layout,
+    sentences_hint,
+)
 from humaneval.study.from_table_rows import (
     NO_POSITION,
+    NO_STORY,
     NOT_THE_ORIGINAL,
     OF_A_SYSTEM,
     Contents,
     contents_of,
-    refuse_layout,
 )
 from humaneval.study.from_table_settings import Asked, Settled, settle, shows_rests
 from humaneval.study.from_table_stored import refuse_stored
@@ -114,16 +121,21 @@ class MadeFromTable(NamedTuple):
 
 
 def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFromTable:
-    """Read the table, ask about its columns, and store the study. What is refused changes nothing."""
+    """Read the table, say what is made of it, ask, and store the study. What is refused changes nothing."""
     table = read_table_file(source.file, encoding=source.encoding, worksheet=source.worksheet)
     layout = recognise(table, parse_roles(source.roles, table.columns))
-    _ask(table, layout, source.yes, name, source.file)
+    _show(table, layout)
     split, rest = str(asked.design.get("split") or ""), shows_rests(asked)
     refuse_layout(table, layout)
     more = _stories_of(source, split)
-    if layout.brings_stories or more:
-        _checked(source, contents_of(table, layout, more, split=split, rest=rest), asked, name)
-    engine = app.made_engine if layout.brings_stories or more else _with_stories(app, source)
+    known = more if layout.brings_stories or more else select_stories(_with_stories(app, source, layout))
+    contents = contents_of(table, layout, known, split=split, rest=rest)
+    if not layout.brings_stories and not more:
+        _refuse_unknown(source, layout, contents)
+    told = _notes(contents, _checked(source, contents, asked, name))
+    _tell(told)
+    _ask(source.yes, name, source.file)
+    engine = app.made_engine
     known = [*select_stories(engine), *more]
     contents = contents_of(table, layout, known, split=split, rest=rest)
     settled = _checked(source, contents, asked, name)
@@ -131,7 +143,7 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     generators = [*own_generators(settings), *systems_of(contents, source.file, rest=rest)]
     refuse_study(engine, name, settings)
     refuse_stored(engine, name, generators, settings, contents)
-    _tell(contents, settled, settings)
+    _tell(note for note in _notes(contents, settled) if note not in told)
     with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
         made = store_table(engine, name, settings, text, contents, generators, advance)
     if not made.was_there:  # other blanks of these stories were never meant to be filled
@@ -139,15 +151,25 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     return MadeFromTable(made, settings, _document(source, table, layout, contents, settled))
 
 
-def _with_stories(app: App, source: Source) -> Engine:
+def _with_stories(app: App, source: Source, layout: Layout) -> Engine:
     """The database, if the table names stories only by their ids. Raises InputError if there is none."""
     try:
         return app.engine
     except StoreError as error:
         raise InputError(
             f"{source.file} names stories only by their ids, and {error.message}",
-            "Give the file with the stories: --stories FILE.",
+            f"Give the file with the stories: --stories FILE.{sentences_hint(layout)}",
         ) from None
+
+
+def _refuse_unknown(source: Source, layout: Layout, contents: Contents) -> None:
+    """Raise InputError, rather than a line for each row, if no story of the table is known."""
+    unknown = [problem for problem in contents.problems if NO_STORY in problem.reason]
+    if unknown and len(unknown) == len(contents.problems) and not contents.stories:
+        raise InputError(
+            f"{source.file} names stories only by their ids, and the database has none of them",
+            f"Give the file with the stories: --stories FILE.{sentences_hint(layout)}",
+        )
 
 
 def _stories_of(source: Source, split: str) -> Sequence[Any]:
@@ -178,13 +200,21 @@ def _checked(source: Source, contents: Contents, asked: Asked, name: str) -> Set
     settled = settle(contents, asked)
     refuse_names(name, settled.read.settings)
     allow = [str(status) for status in settled.read.settings.design.allow]
-    if found := unfit(contents, source.file, allow, rest=settled.read.settings.asked.rest):
-        _list(found)
+    question = settled.read.settings.asked
+    if question.rest and single_sentences(contents):
+        raise InputError(
+            f"{source.file} has one sentence in each cell, and question = {question.name!r} shows people the"
+            " rest of a story",
+            "Give all sentences from the position to the end in one cell, separated by line feeds. Or ask"
+            " another question, such as detect.",
+        )
+    if found := unfit(contents, source.file, allow, rest=question.rest):
+        _tell(_list(found))
+        accept = "" if question.rest else f", or accept: {_accept(found)}. The study records that"
         raise InputError(
             f"{counted(len(found), 'sentence')} of systems in {source.file} cannot be shown; nothing was"
             " stored",
-            "Correct the file, empty the cells (these blanks are then left out for all systems), or accept:"
-            f" {_accept(found)}. The study records that.",
+            f"Correct the file, or empty the cells (these blanks are then left out for all systems){accept}.",
         )
     return settled
 
@@ -197,7 +227,7 @@ def _accept(found: Sequence[Problem]) -> str:
 def refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
     """Raise InputError if there are problems, which are printed. `noun` is what each of them is about."""
     if problems:
-        _list(problems)
+        _tell(_list(problems))
         them = "it" if len(problems) == 1 else "them"
         hint = f"Correct {them} in the file, or say with --map COLUMN=ROLE what the columns hold."
         reasons = {problem.reason for problem in problems}
@@ -208,9 +238,9 @@ def refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
             )
         elif all(OF_A_SYSTEM in reason for reason in reasons):
             column = problems[0].reason.removeprefix("column ").partition(": ")[0]
-            role = shlex.quote(f"{column}=system:NAME")
             hint = (
-                f"If {column} is a system and not the original, give it a name of its own: --map {role}."
+                f"If {column} is a system and not the original, give it a name of its own:"
+                f" {map_option(column, 'system:NAME')}."
                 f" If not, correct {them} in the file."
             )
         elif all(f" {NOT_THE_ORIGINAL} " in reason for reason in reasons):
@@ -223,20 +253,25 @@ def refuse(problems: Sequence[Problem], noun: str, file: Path) -> None:
         raise InputError(f"{number} of {file} cannot be used; nothing was stored", hint)
 
 
-def _list(problems: Sequence[Problem]) -> None:
-    """Print problems, and those with the same reason together."""
+def _list(problems: Sequence[Problem]) -> Iterator[str]:
+    """A line for each problem, but one for those with the same reason."""
     lines: dict[str, list[Problem]] = {}
     for problem in problems:
         lines.setdefault(problem.reason, []).append(problem)
     for same in list(lines.values())[:SHOWN_PROBLEMS]:
         more = f" (and on {counted(len(same) - 1, 'more line')})" if len(same) > 1 else ""
-        say(f"{same[0]}{more}", err=True)
+        yield f"{same[0]}{more}"
     if len(lines) > SHOWN_PROBLEMS:
-        say(f"… and {len(lines) - SHOWN_PROBLEMS:,} more", err=True)
+        yield f"… and {len(lines) - SHOWN_PROBLEMS:,} more"
 
 
-def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> None:
-    """Print what each column was taken for, and ask whether that is right."""
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(line, err=True)
+
+
+def _show(table: TableFile, layout: Layout) -> None:
+    """Print what each column was taken for."""
     say(f"{table.name}: {counted(len(table.rows), 'line')}. Each column was taken for:", err=True)
     screen = console(err=True)
     shown = Table("Column", "Taken as", "Example", box=None, pad_edge=False, header_style="bold")
@@ -245,6 +280,10 @@ def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> 
     for at, (column, role) in enumerate(zip(columns, roles, strict=True)):
         shown.add_row(column, role, quoted(_example(table, layout, at), min(max(left, 20), 60)))
     screen.print(shown)
+
+
+def _ask(yes: bool, name: str, file: Path) -> None:
+    """Ask whether the columns are right and the study is to be made of what was said about the table."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -252,10 +291,11 @@ def _ask(table: TableFile, layout: Layout, yes: bool, name: str, file: Path) -> 
             "there is no terminal to ask at whether the columns are right; nothing was stored",
             f"If they are: `{_again(name, file)}`. If not, add --map COLUMN=ROLE.",
         )
-    if not click.confirm("Is that right?", default=True, err=True):
+    if not click.confirm("Make the study so? It never changes afterwards", default=True, err=True):
         raise UsageError(
             "nothing was stored",
-            "Say what a column holds with --map COLUMN=ROLE, for example --map notes=ignore.",
+            "Correct the file, or say what a column holds with --map COLUMN=ROLE, for example --map"
+            " notes=ignore.",
         )
 
 
@@ -283,29 +323,23 @@ def _again(name: str, file: Path) -> str:
     return command("study", "create", name, "--from", file, "--yes", *options)
 
 
-def _tell(contents: Contents, settled: Settled, settings: StudyFile) -> None:
-    """What there is to know before the study is stored."""
-    for note in contents.notes:
-        say(f"Note: {note}.", err=True)
+def _notes(contents: Contents, settled: Settled) -> list[str]:
+    """Lines about what there is to know before the study is stored."""
+    lines = [f"Note: {note}." for note in contents.notes]
     if contents.empty:
-        say(
-            f"Note: {counted(len(contents.empty), 'cell has', plural='cells have')} no sentence. A blank that"
-            " one system left empty is left out for all of them:",
-            err=True,
+        cells = counted(len(contents.empty), "cell has", plural="cells have")
+        lines.append(
+            f"Note: {cells} no sentence. A blank that one system left empty is left out for all of them:"
         )
-        _list(contents.empty)
+        lines += _list(contents.empty)
     if contents.doubtful:
-        say(
-            f"Note: {counted(len(contents.doubtful), 'story', plural='stories')} may have other sentences"
-            " than were found:",
-            err=True,
-        )
-        _list(contents.doubtful)
-    shown = {name for name, entries in contents.systems.items() if entries} - set(settings.design.generators)
-    if shown:
-        say(f"Note: stored, but not in this study: {listed(sorted(shown))}.", err=True)
-    for line in settled.said:
-        say(line, err=True)
+        stories = counted(len(contents.doubtful), "story", plural="stories")
+        lines.append(f"Note: {stories} may have other sentences than were found:")
+        lines += _list(contents.doubtful)
+    in_study = set(settled.read.settings.design.generators)
+    if aside := {name for name, entries in contents.systems.items() if entries} - in_study:
+        lines.append(f"Note: stored, but not in this study: {listed(sorted(aside))}.")
+    return [*lines, *settled.said]
 
 
 def _document(

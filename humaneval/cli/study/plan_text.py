@@ -75,14 +75,16 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
         return ""
     needed = family.annotators_needed_in_family
     found, wanted = percent(family.power_in_family), percent(planned.power)
+    as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     if found == wanted:
         found, wanted = _apart(family.power_in_family, planned.power)
     enough = "" if needed is None else f" {crowd(_with(planned, needed))} would find it in {wanted}."
-    as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
-    return (
-        f"{_difference(planned)} would be found{as_one} in only {found} of such"
-        f" studies.{enough}{_assumed(planned)}"
+    said = (
+        f"would practically never be found{as_one}"
+        if family.power_in_family < NEVER
+        else f"would be found{as_one} in only {found} of such studies"
     )
+    return f"{_difference(planned)} {said}.{enough}{_assumed(planned)}"
 
 
 def _difference(planned: Plan) -> str:
@@ -341,15 +343,21 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
             f"{percent(1 - cue.score)} of {cue.generator}" for cue in telling if cue.cue == name
         )
         advice = (
-            "Take out sentences at all positions."
+            "Sentences at all positions help."
             if name in PLACES
-            else (
-                "Sentences as long as the original help: `generate --length-matched`."
-                if name in ("longest", "shortest")
-                else "Sentences that are drawn or processed otherwise may help: `generate --processing`."
-            )
+            else f"If `generate` wrote the sentences, {_REMEDIES.get(name, '--processing may help')}."
         )
-        say(f'Marking "{name}" alone finds {found}, so scores would measure that cue. {advice}')
+        say(f'Marking "{name}" alone finds {found}. {advice}')
+    if telling:
+        say(
+            "The study can go on. But people can find these sentences without understanding the story, so say"
+            " so beside the scores."
+        )
+
+
+_REMEDIES = {"longest": "--length-matched helps", "shortest": "--length-matched helps"}
+NEVER = 0.005
+"""A share of studies that is called practically none."""
 
 
 SPAMMERS_BORNE = 0.01

@@ -277,7 +277,9 @@ def refuse_unknown(values: Settings, known: Sequence[str]) -> None:
     if unknown := [name for name in values if name not in known]:
         raise SettingsError(
             f"answers.{unknown[0]} is no setting of this question",
-            f"Its settings: {', '.join(known)}." if known else "It has no settings: remove [answers].",
+            f"Its settings: {', '.join(known)}."
+            if known
+            else "It has no settings. Remove [answers], or name another question above all sections.",
         )
 
 
