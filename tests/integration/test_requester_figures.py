@@ -275,7 +275,8 @@ def test_what_stands_out_is_what_the_report_flags(
         connection.execute(
             update(ResponseRow).where(ResponseRow.assignment_id.in_(hasty)).values(seconds=0.05)
         )
-    shown = {name: cells[1].split(", ") for name, cells in half.rows("study/study/people").items()}
+    rows = half.rows("study/study/people")
+    shown = {name.split()[0]: cells[1].split(", ") for name, cells in rows.items()}
     found = command("score", "study", "--details", "--json").json
     flags = [one["flags"] for one in found["details"]["workers"]]
     for flag, words in (
@@ -286,6 +287,14 @@ def test_what_stands_out_is_what_the_report_flags(
         assert sum(flag in one for one in flags) == sum(words in one for one in shown.values()), flag
     assert "faster than anyone can read" in shown["p005"]
     assert "faster than anyone can read" in half.get("study/study/people/p005").text
+    work = command("review", "study", "--json").json["assignments"]
+    in_reports = {one["worker"]: one["exported_as"] for one in work}
+    assert set(in_reports.values()) >= {one["worker"] for one in found["details"]["workers"]}
+    assert in_reports["p005"] in half.get("study/study/people").text
+    assert in_reports["p005"] in half.get("study/study/people/p005").text
+    reviewed = command("review", "study").out
+    assert in_reports["p005"] in reviewed
+    assert "anyone" in reviewed
 
 
 def test_a_passage_has_all_answers_to_it(sqlite_engine: Engine, half: Pages) -> None:
