@@ -134,7 +134,8 @@ def publish(
         starts = app.started_by(study)
         where = app.settings.public_url
         say(
-            f"The forms are served at {where} while this runs for any study of the database: {starts}"
+            f"The forms are served at {where}, and answers collected, while this runs for any study of the"
+            f" database: {starts}"
             if starts
             else f"The forms must be served at {where}: {command('serve')}"
         )
