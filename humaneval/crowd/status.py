@@ -103,6 +103,11 @@ class EndpointStatus(NamedTuple):
     """Why the platform does not say what is submitted; empty if it does, or was not asked."""
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a marketplace of one's own: what is approved there is owed, and paid by hand."""
+        return self.endpoint == "local"
+
+    @property
     def sign(self) -> str:
         """What stands before an amount here."""
         return sign_of(self.currency)

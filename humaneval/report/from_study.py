@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from humaneval import __version__
 from humaneval.domain import SENTENCES
-from humaneval.fees import reward_fee
+from humaneval.fees import NO_FEES, reward_fee
 from humaneval.report.contents import (
     DesignFacts,
     ExampleFacts,
@@ -226,10 +226,14 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns)
         select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
     ):
         paid[payment.kind] += payment.amount
-        paid["fees"] += payment.fee
+        if payment.endpoint not in NO_FEES:
+            paid["fees"] += payment.fee
     reward, rewards = settings.hit.reward, _rewards(session, study)
-    sizes = session.scalars(select(HitRow.assignments).where(HitRow.study_id == study.id)).all()
-    planned = sum((size * (reward + reward_fee(reward, size)) for size in sizes), Decimal("0.00"))
+    hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id)).all()
+    planned = Decimal("0.00")
+    for hit in hits:
+        fee = 0 if hit.endpoint in NO_FEES else reward_fee(reward, hit.assignments)
+        planned += hit.assignments * (reward + fee)
     minutes = median_minutes(_open_seconds(session, study, own))
     return MoneyFacts(
         currency=settings.hit.currency,

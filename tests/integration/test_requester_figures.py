@@ -25,7 +25,15 @@ from humaneval.infills.free_text import alone
 from humaneval.settings import Settings
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
-from humaneval.store.tables import METADATA, AssignmentRow, PassageRow, ResponseRow, WorkerRow
+from humaneval.store.tables import (
+    METADATA,
+    AssignmentRow,
+    HitRow,
+    PassageRow,
+    PaymentRow,
+    ResponseRow,
+    WorkerRow,
+)
 from humaneval.study.scores import ready
 from humaneval.study.stored import open_study, study_key
 from humaneval.text import time_taken
@@ -265,6 +273,18 @@ def test_a_person_has_their_answers_in_order_what_stood_out_and_their_pay(
     assert "waits for your decision" in half.get("study/study/people/p005").text
     assert "missed the control" in half.get("study/study/people/p000").text
     assert half.get("study/study/people/nobody").status_code == 404
+
+
+def test_at_a_marketplace_of_ones_own_the_pages_say_what_is_owed_and_no_fees(
+    sqlite_engine: Engine, half: Pages
+) -> None:
+    with sqlite_engine.begin() as connection:
+        for table in (HitRow, AssignmentRow, PaymentRow):
+            connection.execute(update(table).values(endpoint="local"))
+    shown = half.figures("study/study/")
+    assert shown["You owe"] == half.figures("")["You owe"] == "$3.20"
+    assert "Spent" not in shown
+    assert "reward of $0.80: approved; you pay it yourself" in half.get("study/study/people/p000").text
 
 
 def test_what_stands_out_is_what_the_report_flags(
