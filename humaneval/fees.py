@@ -39,6 +39,9 @@ def money(value: str | int | Decimal) -> Decimal:
     return exact
 
 
+NO_FEES = ("local", "link")
+"""Where nobody takes fees. The marketplace of one's own writes those of Mechanical Turk into its books."""
+
 SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
 
 

@@ -10,7 +10,7 @@ from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, s
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import refuse_by_link
-from humaneval.fees import money
+from humaneval.fees import NO_FEES, money
 
 
 @click.command()
@@ -74,7 +74,10 @@ def bonus(
             }
         )
     elif paid.paid_now:
-        say(f"{at.sign}{paid.amount} paid at {endpoint}, and {at.sign}{paid.fee} in fees.")
+        if endpoint in NO_FEES:
+            say(f"{at.sign}{paid.amount} approved at {endpoint}: you pay it yourself, and nobody takes fees.")
+        else:
+            say(f"{at.sign}{paid.amount} paid at {endpoint}, and {at.sign}{paid.fee} in fees.")
     elif paid.state == "paid":
         say(f"{at.sign}{paid.amount} for {purpose!r} was paid before; nothing was paid now.")
     else:

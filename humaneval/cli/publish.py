@@ -20,6 +20,7 @@ from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import UsageError
+from humaneval.fees import NO_FEES
 from humaneval.progress import progress
 from humaneval.text import command, counted
 
@@ -134,7 +135,8 @@ def publish(
         starts = app.started_by(study)
         where = app.settings.public_url
         say(
-            f"The forms are served at {where} while this runs for any study of the database: {starts}"
+            f"The forms are served at {where}, and answers collected, while this runs for any study of the"
+            f" database: {starts}"
             if starts
             else f"The forms must be served at {where}: {command('serve')}"
         )
@@ -168,10 +170,13 @@ def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
         lost = counted(plan.lost_rows, "row", "was", "were")
         say(f"{lost} lost to excluded annotators; --top-up hands them out again.")
     what = f"{sign}{cost.rewards} rewards + {sign}{cost.fees} fees"
-    say(f"Cost if all are approved: {what} = {sign}{cost.total}.")
+    if at.endpoint in NO_FEES:
+        say(f"You owe people {sign}{cost.rewards} if all are approved. Nobody takes fees.")
+    else:
+        say(f"Cost if all are approved: {what} = {sign}{cost.total}.")
     for line in account_lines(at.platform, plan.hourly, sign):
         say(line)
-    if plan.fees_unsplit > cost.fees:
+    if plan.fees_unsplit > cost.fees and at.endpoint not in NO_FEES:
         say(
             f"In HITs of 10 assignments or more the fees would be {sign}{plan.fees_unsplit}, so each HIT"
             " has at most 9."

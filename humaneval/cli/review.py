@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 from rich.table import Column, Table
@@ -24,6 +24,7 @@ from humaneval.cli.run import (
 from humaneval.crowd.advice import stray_lines, waiting_lines
 from humaneval.crowd.as_planned import differing
 from humaneval.crowd.review import Reviewed, review_work
+from humaneval.crowd.stood_out import flagged, stood_out
 from humaneval.study.stored import is_simulated, who_answered
 
 
@@ -60,7 +61,7 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     if simulated:
         say(simulated_line(who_answered(opened)))
     if work and not approve_all:
-        console().print(_table(work))
+        console().print(_table(work, flagged(opened, work)))
     _tell_counts(work)
     for line in stray_lines(study, endpoint, work):
         say(str(line))
@@ -86,6 +87,7 @@ def _document(
             {
                 "assignment": line.external_id,
                 "worker": line.worker,
+                "exported_as": line.exported_as,
                 "state": line.state,
                 "answered": line.answered,
                 "seconds": line.seconds,
@@ -99,14 +101,15 @@ def _document(
     }
 
 
-def _table(work: Sequence[Reviewed]) -> Table:
+def _table(work: Sequence[Reviewed], flags: Mapping[str, Sequence[str]]) -> Table:
+    """Each worker with the name in reports below, and all that stood out, as on the page of people."""
     practised = any(line.practice for line in work)
     table = Table(
         Column("Assignment", no_wrap=True, min_width=max(len(line.external_id) for line in work)),
         Column("Worker", no_wrap=True, min_width=13),
         "State",
         Column("Seconds", justify="right"),
-        "Excluded",
+        "What stood out",
         *["Practice"] * practised,
         box=None,
         pad_edge=False,
@@ -116,10 +119,10 @@ def _table(work: Sequence[Reviewed]) -> Table:
         gaps = f" ({line.answered} of {line.passages} answered)" if line.answered < line.passages else ""
         table.add_row(
             line.external_id,
-            line.worker,
+            f"{line.worker}\n{line.exported_as}",
             line.state,
             "—" if line.seconds is None else f"{line.seconds:.1f}",
-            (line.excluded or "—") + gaps,
+            (stood_out(line.state, line.excluded, flags.get(line.worker, ())) or "—") + gaps,
             *[line.practice or "—"] * practised,
         )
     return table

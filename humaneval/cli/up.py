@@ -54,8 +54,9 @@ def up(
     """Put STUDY up on this machine and collect the answers, until Ctrl-C.
 
     Starts the marketplace and the form server, publishes STUDY there, and prints two addresses: for
-    annotators, and for you. Run it again to go on: the addresses stay the same. This folder's
-    marketplace is used if it runs already, and so is one that a setting names.
+    annotators, and for you. Other studies that are up there are collected, too. Run it again to go on: the
+    addresses stay the same. This folder's marketplace is used if it runs already, and so is one that a
+    setting names.
     """
     if study is None:
         raise _unnamed(app)

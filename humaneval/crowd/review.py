@@ -50,6 +50,8 @@ class Reviewed:
     differences: str
     practice: str = ""
     """Whether the choice in the practice story was right or wrong; empty without one."""
+    exported_as: str = ""
+    """The worker's name in the study's reports and exports."""
 
 
 def review_work(study: Study, endpoint: str) -> list[Reviewed]:
@@ -114,6 +116,7 @@ def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[in
             assignment.auto_approval_at,
             assignment.differences,
             practised.get(assignment.id, ""),
+            names.worker(assignment.worker.pseudonym),
         )
         for assignment, responses, seconds in work
     ]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from statistics import median
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -26,6 +25,7 @@ from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
+from humaneval.study.wage import hourly_at, median_minutes
 
 ENOUGH = 3
 """The fewest submissions from which a rate is estimated."""
@@ -103,6 +103,11 @@ class EndpointStatus(NamedTuple):
     """Why the platform does not say what is submitted; empty if it does, or was not asked."""
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a marketplace of one's own: what is approved there is owed, and paid by hand."""
+        return self.endpoint == "local"
+
+    @property
     def sign(self) -> str:
         """What stands before an amount here."""
         return sign_of(self.currency)
@@ -128,11 +133,11 @@ def about_done(submitted: int, planned: int, began: datetime | None, now: dateti
 def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
     """The median time of a form. If the answers did not reach our server, the platform's time is used."""
     spans = [
-        (answered - line.opened_at).total_seconds() / 60
+        (answered - line.opened_at).total_seconds()
         for line in work
         if line.opened_at and (answered := line.answered_at or line.submitted_at)
     ]
-    return round(median(spans), 2) if spans else None
+    return median_minutes(spans)
 
 
 def _crowded_out(work: Iterable[AssignmentRow], places: int, rows: int) -> int:
@@ -141,10 +146,6 @@ def _crowded_out(work: Iterable[AssignmentRow], places: int, rows: int) -> int:
     late = sum(not line.holds_row for line in counting)
     unheld = rows - (len(counting) - late)
     return max(0, min(late, unheld - (places - len(counting))))
-
-
-def _hourly(reward: Decimal, minutes: float | None) -> Decimal | None:
-    return (reward * 60 / Decimal(str(minutes))).quantize(Decimal("0.01")) if minutes else None
 
 
 class _Records(NamedTuple):
@@ -259,7 +260,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
         compensations_due=records.due.get(endpoint, 0),
         median_minutes=minutes,
-        hourly=_hourly(reward, minutes) if reward else None,
+        hourly=hourly_at(reward, minutes),
         hourly_expected=study.settings.hit.hourly,
         hits_differ=differing(study, endpoint),
         currency=study.settings.hit.currency,

@@ -90,7 +90,9 @@ class StudyPlan:
             enough = "no number of them" if needed is None else counted(needed, "annotator")
             lines.append((f"For {points} with {wanted}", f"{enough}{f', {as_one}' if more else ''}"))
         lines.append(("Interval of a score", f"± {percent(seen.half_width)} points"))
-        lines.append(("Cost", f"${seen.cost:,} (${seen.rewards:,} rewards, ${seen.fees:,} fees)"))
+        lines.append(
+            ("Cost", f"${seen.rewards:,} in rewards; at Mechanical Turk, ${seen.fees:,} in fees more")
+        )
         return tuple(lines)
 
     def __repr__(self) -> str:

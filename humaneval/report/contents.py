@@ -78,9 +78,9 @@ class MoneyFacts:
     spent: Decimal | None = None
     """Rewards, bonuses and fees as confirmed by the platform."""
     median_seconds: float | None = None
-    """Median over annotators of the time for one row."""
+    """Median of the time for one form, from opening it to sending it."""
     median_hourly: Decimal | None = None
-    """Median over annotators of reward per hour."""
+    """What an hour pays at the median time."""
     hourly_target: Decimal | None = None
     time_source: str = ""
     """The source of the times, for example "in-page timers"."""

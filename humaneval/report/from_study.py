@@ -13,7 +13,6 @@ from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from math import nan
 from random import Random
-from statistics import median
 from typing import Any
 
 from sqlalchemy import func, select
@@ -21,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from humaneval import __version__
 from humaneval.domain import SENTENCES
-from humaneval.fees import reward_fee
+from humaneval.fees import NO_FEES, reward_fee
 from humaneval.report.contents import (
     DesignFacts,
     ExampleFacts,
@@ -57,6 +56,7 @@ from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.scores import ready
 from humaneval.study.stored import Study, hash_of_rows, settings_of
+from humaneval.study.wage import hourly_at, median_minutes
 
 Columns = Mapping[str, list[Any]]
 """A response table. With a mapping for each response it would take ten times the memory."""
@@ -226,21 +226,15 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns)
         select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
     ):
         paid[payment.kind] += payment.amount
-        paid["fees"] += payment.fee
+        if payment.endpoint not in NO_FEES:
+            paid["fees"] += payment.fee
     reward, rewards = settings.hit.reward, _rewards(session, study)
-    sizes = session.scalars(select(HitRow.assignments).where(HitRow.study_id == study.id)).all()
-    planned = sum((size * (reward + reward_fee(reward, size)) for size in sizes), Decimal("0.00"))
-    seconds: dict[tuple[str, str], float] = defaultdict(float)
-    for worker, assignment, spent in _seconds(own):
-        if spent is not None:
-            seconds[worker, assignment] += spent
-    worked = {form: spent for form, spent in seconds.items() if spent > 0}
-    times = list(worked.values())
-    hourly = (
-        median(float(rewards.get(form, reward)) * 3600 / spent for form, spent in worked.items())
-        if worked
-        else None
-    )
+    hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id)).all()
+    planned = Decimal("0.00")
+    for hit in hits:
+        fee = 0 if hit.endpoint in NO_FEES else reward_fee(reward, hit.assignments)
+        planned += hit.assignments * (reward + fee)
+    minutes = median_minutes(_open_seconds(session, study, own))
     return MoneyFacts(
         currency=settings.hit.currency,
         reward=settings.hit.reward,
@@ -250,11 +244,31 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns)
         fees=paid["fees"],
         planned=planned,
         spent=paid["reward"] + paid["bonus"] + paid["fees"],
-        median_seconds=median(times) if times else None,
-        median_hourly=Decimal(f"{hourly:.2f}") if hourly is not None else None,
+        median_seconds=minutes * 60 if minutes else None,
+        median_hourly=hourly_at(reward, minutes),
         hourly_target=settings.hit.hourly,
-        time_source="in-page timers" if times else "",
+        time_source="from opening the form to sending it" if minutes else "",
     )
+
+
+def _open_seconds(session: Session, study: StudyRow, own: Columns) -> list[float]:
+    """How long each form was open, in the way of `humaneval status`: from opening it to its answers."""
+    reported = set(zip(own["worker"], own["assignment"], strict=True))
+    work = session.execute(
+        select(
+            WorkerRow.pseudonym,
+            AssignmentRow.external_id,
+            AssignmentRow.opened_at,
+            func.coalesce(AssignmentRow.answered_at, AssignmentRow.submitted_at),
+        )
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(AssignmentRow.study_id == study.id)
+    )
+    return [
+        (sent - opened).total_seconds()
+        for worker, form, opened, sent in work
+        if opened and sent and (worker, form) in reported
+    ]
 
 
 def _rewards(session: Session, study: StudyRow) -> dict[tuple[str, str], Decimal]:

@@ -157,8 +157,9 @@ def _annotators(data: ReportData) -> list[str]:
             paid += f", and {money.otherwise} where the platform paid otherwise than planned"
         if money.median_seconds is not None and money.median_hourly is not None:
             paid += (
-                f". By {money.time_source}, a form took {money.median_seconds / 60:.1f} minutes (median), "
-                f"which comes to {sign_of(money.currency)}{money.median_hourly} per hour"
+                f". A form took {money.median_seconds / 60:.1f} minutes at the median"
+                f"{f' ({money.time_source})' if money.time_source else ''},"
+                f" which comes to {sign_of(money.currency)}{money.median_hourly} per hour"
             )
         sentences.append(paid + ".")
     return sentences

@@ -148,6 +148,10 @@ def warnings(data: ReportData) -> list[Warned]:
     return found
 
 
+ENOUGH_FOR_A_WAGE = 5
+"""Annotators: of fewer, a median time says little, and the wage is not among the first figures."""
+
+
 def _key_facts(data: ReportData) -> list[tuple[str, str]]:
     """The size of the study at a glance: a number and what it counts."""
     table = data.table
@@ -163,8 +167,13 @@ def _key_facts(data: ReportData) -> list[tuple[str, str]]:
         nominal = phrases.percent(chance.nominal, 0) if share else phrases.amount(chance.nominal, table.scale)
         facts.append((f"{nominal}{phrases.unit(table.scale)}", "by chance alone"))
     money = data.money
-    if money and money.median_hourly is not None:
-        facts.append((_amount(money.median_hourly, money.currency), "median hourly wage"))
+    if (
+        money
+        and money.median_hourly is not None
+        and people.analysed >= ENOUGH_FOR_A_WAGE
+        and not data.answerers.only_programs
+    ):
+        facts.append((_amount(money.median_hourly, money.currency), "an hour, at the median time"))
     return facts
 
 
@@ -208,7 +217,7 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
     named = {
         "Reward per row": amount(money.reward),
         "Median time per row": time,
-        "Median hourly wage": hourly,
+        "Pay an hour at the median time": hourly,
         "Rewards": amount(money.rewards),
         "Bonuses": amount(money.bonuses),
         "Platform fees": amount(money.fees),

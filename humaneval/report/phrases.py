@@ -244,18 +244,21 @@ def chance(table: Chanced) -> str:
 def few(table: ScoreTable) -> str:
     """A warning if there are fewer than eight annotators or stories; empty if there are more.
 
-    If generators differ in their number of stories, the one with the fewest counts.
+    Stories are counted for each generator; the one with the fewest decides whether to warn.
     """
-    people, stories = table.annotators.analysed, min(row.stories for row in table.scores)
-    small = [
-        "a single " + noun if number == 1 else f"{number} {plural}"
-        for number, noun, plural in ((people, "annotator", "annotators"), (stories, "story", "stories"))
-        if number < FEWEST
-    ]
+    people = table.annotators.analysed
+    fewest, most = (pick(row.stories for row in table.scores) for pick in (min, max))
+    small = []
+    if people < FEWEST:
+        small.append("a single annotator" if people == 1 else f"{people} annotators")
+    if fewest < FEWEST:
+        stories = "a single story" if most == 1 else f"{most} stories"
+        many = f"{fewest} to {most} stories" if fewest < most else stories
+        small.append(f"{many} for each generator" if len(table.scores) > 1 else many)
     if not small:
         return ""
     who = " and ".join(small)
-    if "a single" in who:
+    if 1 in (people, fewest):
         return (
             f"Few: {who}. Whatever their intervals, these numbers say nothing about how others would answer."
         )

@@ -95,7 +95,8 @@ def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: s
     if Listening.OURS in (found, before):
         raise PrerequisiteError(
             f"the forms of this database are served already, at {loaded.settings.public_url}",
-            "If that is for the same study, let it run. Otherwise put this one up beside it:"
+            "If that is for the same study, let it run. Otherwise put this one up beside it, to be collected"
+            " with it:"
             f" {command('publish', study, '--to', 'local')}",
         )
     if found is Listening.NOTHING:

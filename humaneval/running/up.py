@@ -19,6 +19,7 @@ from humaneval.errors import HumanEvalError, PlatformError, PrerequisiteError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.progress import progress
 from humaneval.running.addresses import Places
+from humaneval.running.beside import Beside
 from humaneval.running.servers import EVERYWHERE, HERE, OpenAt, forms_up, market_up
 from humaneval.running.watch import EndedError, Ending, standing, watch
 from humaneval.serving import until_told
@@ -63,9 +64,11 @@ class Reporter(Protocol):
 def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, reporter: Reporter) -> None:
     """Serve everything, publish what is missing, and collect until Ctrl-C or SIGTERM.
 
+    Other studies that are up there are collected, too.
     Nothing is lost by an end at any moment, not even by a kill: the next run goes on.
     """
     ending, settings, invitation = Ending(), places.settings, ""
+    beside = Beside(at, open_at, ending, reporter.trouble)
     with ExitStack() as stack:
         stack.enter_context(until_told(ending))
         if places.market_file is None:
@@ -83,13 +86,14 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
                 published = publish_rest(at, settings.public_url, ending)
                 reporter.up(_addresses(at, places, invitation, token), published)
                 _tell_over(at, reporter)
-                _work(at, settings, ending, reporter)
+                _work(at, settings, ending, reporter, beside)
             reporter.ending()
         # No form can come any more, and what was sent before is at the marketplace.
         try:
             collect_work(at)
         except HumanEvalError as error:
             reporter.trouble(error)
+        beside.finish()
     reporter.ended(standing(at))
 
 
@@ -120,10 +124,12 @@ def publish_rest(at: StudyAtPlatform, public_url: str, ending: Ending) -> Publis
     return result
 
 
-def _work(at: StudyAtPlatform, settings: Settings, ending: Ending, reporter: Reporter) -> None:
+def _work(
+    at: StudyAtPlatform, settings: Settings, ending: Ending, reporter: Reporter, beside: Beside
+) -> None:
     """Collect until the end. A study that tops up gets HITs for the rows of those who were left out."""
     while not ending.asked():
-        watch(at, ending, reporter.progress, reporter.trouble, until=_is_complete)
+        watch(at, ending, reporter.progress, reporter.trouble, until=_is_complete, beside=beside)
         try:
             more = 0 if ending.asked() else publish_rest(at, settings.public_url, ending).made
         except HumanEvalError as error:
@@ -131,7 +137,7 @@ def _work(at: StudyAtPlatform, settings: Settings, ending: Ending, reporter: Rep
             reporter.trouble(error)
         if not (more or ending.asked()):
             reporter.complete()
-            watch(at, ending, trouble=reporter.trouble)
+            watch(at, ending, trouble=reporter.trouble, beside=beside)
 
 
 def _tell_over(at: StudyAtPlatform, reporter: Reporter) -> None:

@@ -62,16 +62,17 @@ def watch(
     tell: Tell = lambda line: None,
     trouble: Trouble = lambda error: None,
     until: Callable[[EndpointStatus], bool] = lambda line: False,
+    beside: Callable[[], None] = lambda: None,
 ) -> None:
     """Collect until `ending`, or until the study is so far.
 
     `tell` gets each new state, `trouble` each error, once: the platform may come back, and HITs that differ
-    from the plan need a person, but do not keep others from working.
+    from the plan need a person, but do not keep others from working. `beside` is called again and again.
     """
-    seen: _Pulse | None = None
+    seen: Pulse | None = None
     due, wait, said = 0.0, SOON_SECONDS, ""
     while True:
-        pulse = _pulse(at)
+        pulse = pulse_of(at)
         if (pulse != seen and pulse.answered) or time.monotonic() >= due:
             began = time.monotonic()
             try:
@@ -83,7 +84,7 @@ def watch(
                 if error.message != said:
                     trouble(error)
                 said = error.message
-            pulse = _pulse(at)
+            pulse = pulse_of(at)
             wait = SOON_SECONDS if pulse != seen else min(2 * wait, LATE_SECONDS)
             due = time.monotonic() + max(wait, REST * (time.monotonic() - began))
         if pulse != seen:
@@ -93,11 +94,12 @@ def watch(
                 if until(line):
                     return
         seen = pulse
+        beside()
         if ending.asked(LOOK_SECONDS):
             return
 
 
-class _Pulse(NamedTuple):
+class Pulse(NamedTuple):
     """What changes when anybody does anything."""
 
     works: int
@@ -106,7 +108,8 @@ class _Pulse(NamedTuple):
     done: int
 
 
-def _pulse(at: StudyAtPlatform) -> _Pulse:
+def pulse_of(at: StudyAtPlatform) -> Pulse:
+    """How much was done so far."""
     query = (
         select(AssignmentRow.state, func.count().label("works"))
         .where(AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
@@ -115,4 +118,4 @@ def _pulse(at: StudyAtPlatform) -> _Pulse:
     with reading(at.engine) as session:
         counts = {row.state: row.works for row in session.execute(query)}
     answered, opened = counts.get("answered", 0), counts.get("opened", 0)
-    return _Pulse(sum(counts.values()), answered, sum(counts.values()) - answered - opened)
+    return Pulse(sum(counts.values()), answered, sum(counts.values()) - answered - opened)

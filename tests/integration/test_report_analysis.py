@@ -314,7 +314,7 @@ def test_few_annotators_are_warned_of_wherever_scores_stand() -> None:
     assert "a single annotator" in few(table)
     out = io.StringIO()
     render_table(table, Console(file=out, width=80))
-    assert "Few: a single annotator and a single story." in out.getvalue()
+    assert "Few: a single annotator and a single story for each generator." in out.getvalue()
     assert "Few annotators or stories" in dict(warnings(ReportData("Scores", table)))
     assert few(analyse(responses(), control="Control", human="Human").table) == ""
     text = io.StringIO()

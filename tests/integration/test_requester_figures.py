@@ -25,7 +25,15 @@ from humaneval.infills.free_text import alone
 from humaneval.settings import Settings
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
-from humaneval.store.tables import METADATA, AssignmentRow, PassageRow, ResponseRow, WorkerRow
+from humaneval.store.tables import (
+    METADATA,
+    AssignmentRow,
+    HitRow,
+    PassageRow,
+    PaymentRow,
+    ResponseRow,
+    WorkerRow,
+)
 from humaneval.study.scores import ready
 from humaneval.study.stored import open_study, study_key
 from humaneval.text import time_taken
@@ -267,6 +275,18 @@ def test_a_person_has_their_answers_in_order_what_stood_out_and_their_pay(
     assert half.get("study/study/people/nobody").status_code == 404
 
 
+def test_at_a_marketplace_of_ones_own_the_pages_say_what_is_owed_and_no_fees(
+    sqlite_engine: Engine, half: Pages
+) -> None:
+    with sqlite_engine.begin() as connection:
+        for table in (HitRow, AssignmentRow, PaymentRow):
+            connection.execute(update(table).values(endpoint="local"))
+    shown = half.figures("study/study/")
+    assert shown["You owe"] == half.figures("")["You owe"] == "$3.20"
+    assert "Spent" not in shown
+    assert "reward of $0.80: approved; you pay it yourself" in half.get("study/study/people/p000").text
+
+
 def test_what_stands_out_is_what_the_report_flags(
     sqlite_engine: Engine, half: Pages, command: Command
 ) -> None:
@@ -275,7 +295,8 @@ def test_what_stands_out_is_what_the_report_flags(
         connection.execute(
             update(ResponseRow).where(ResponseRow.assignment_id.in_(hasty)).values(seconds=0.05)
         )
-    shown = {name: cells[1].split(", ") for name, cells in half.rows("study/study/people").items()}
+    rows = half.rows("study/study/people")
+    shown = {name.split()[0]: cells[1].split(", ") for name, cells in rows.items()}
     found = command("score", "study", "--details", "--json").json
     flags = [one["flags"] for one in found["details"]["workers"]]
     for flag, words in (
@@ -286,6 +307,14 @@ def test_what_stands_out_is_what_the_report_flags(
         assert sum(flag in one for one in flags) == sum(words in one for one in shown.values()), flag
     assert "faster than anyone can read" in shown["p005"]
     assert "faster than anyone can read" in half.get("study/study/people/p005").text
+    work = command("review", "study", "--json").json["assignments"]
+    in_reports = {one["worker"]: one["exported_as"] for one in work}
+    assert set(in_reports.values()) >= {one["worker"] for one in found["details"]["workers"]}
+    assert in_reports["p005"] in half.get("study/study/people").text
+    assert in_reports["p005"] in half.get("study/study/people/p005").text
+    reviewed = command("review", "study").out
+    assert in_reports["p005"] in reviewed
+    assert "anyone" in reviewed
 
 
 def test_a_passage_has_all_answers_to_it(sqlite_engine: Engine, half: Pages) -> None:

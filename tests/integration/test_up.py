@@ -95,9 +95,9 @@ def start() -> Iterator[Callable[..., Up]]:
         each.end(signal.SIGKILL)
 
 
-def people(engine: Engine, address: str, number: int, seed: int) -> int:
+def people(engine: Engine, address: str, number: int, seed: int, name: str = "study") -> int:
     """So many simulated annotators answer; returns how many found a form."""
-    study = open_study(engine, "study")
+    study = open_study(engine, name)
     mark_simulated(study)
     crowd = Crowd(number, Skills(0.5, {"control": 1.0}), 0.0, seed)
     return work_through(crowd, address, study_key(study)).submitted
@@ -137,12 +137,16 @@ def test_up_serves_a_study_ends_in_order_and_goes_on_at_the_same_addresses(
 
     last = start("study")
     last.wait_for("progress", submitted=7)  # also what came before the kill
+    study_factory(sqlite_engine, name="other", design={"annotators": 12})
+    beside = command("publish", "other", "--to", "local", "--json").json["preview_urls"][0]
+    assert people(sqlite_engine, beside, 2, seed=4, name="other") == 2
     assert people(sqlite_engine, addresses["annotators"], 7, seed=3) == 5
     last.wait_for("complete")
     # Every other command finds the marketplace there, without a setting.
     assert command("review", "study", "--approve").code == 0
     assert last.end(signal.SIGTERM) == 0
     assert command("score", "study", "--json").json["annotators"]["collected"] == 12
+    assert command("score", "other", "--json").json["annotators"]["collected"] == 2  # one `up` collects all
     assert "as `up` served it" in command("config", "show").out
 
 

@@ -56,7 +56,7 @@ def test_a_whole_study_is_told_with_its_counts_methods_and_hashes() -> None:
             reward=Decimal("0.80"),
             median_seconds=120.0,
             median_hourly=Decimal("24.00"),
-            time_source="in-page timers",
+            time_source="from opening the form to sending it",
         ),
         repeat=RepeatFacts(
             study_hash="a" * 64,

@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 
 from humaneval.domain import Role
+from humaneval.report import phrases
 from humaneval.report.conclusion import HIGHER
 from humaneval.report.contents import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
 from humaneval.report.figures.drawing import COLOURS
@@ -101,7 +102,7 @@ def whole(table: ScoreTable) -> ReportData:
             210.0,
             Decimal("12.00"),
             Decimal("11.50"),
-            "in-page timers",
+            "from opening the form to sending it",
         ),
         repeat=RepeatFacts(
             'seed = 11\nquestion = "Which & why?"',
@@ -164,7 +165,7 @@ def test_the_page_tells_everything_that_it_was_given(table: ScoreTable) -> None:
         "seed 7",
         "$0.70",
         "$12.00, against a target of $11.50",
-        "3.5 minutes (in-page timers)",
+        "3.5 minutes (from opening the form to sending it)",
         "$33.60",
         "$35.10",
         "$5.85",
@@ -250,6 +251,21 @@ def test_text_that_looks_like_markup_stays_text() -> None:
     assert "49" not in prose(page).split("Study file")[-1]
     assert prose(page).count("<script>alert(1)</script> {{7*7}}") >= 5
     ElementTree.fromstring(score_plot(hostile).svg())
+
+
+def test_stories_are_counted_for_each_generator_where_few_are_warned_of() -> None:
+    table = score(responses(annotators=1).assign(choice=lambda frame: frame["position"]))
+    uneven = [replace(row, stories=1 + 2 * (at == 0)) for at, row in enumerate(table.scores)]
+    few = phrases.few(replace(table, scores=tuple(uneven)))
+    assert few.startswith("Few: a single annotator and 1 to 3 stories for each generator.")
+    alike = [replace(row, stories=4) for row in table.scores]
+    assert "and 4 stories for each generator." in phrases.few(replace(table, scores=tuple(alike)))
+
+
+def test_the_wage_is_among_the_first_figures_only_if_five_people_worked() -> None:
+    wage = "$12.00 an hour, at the median time"
+    assert wage in prose(render_report(whole(score(responses()))))
+    assert wage not in prose(render_report(whole(score(responses(annotators=4)))))
 
 
 def test_few_clusters_are_owned_up_to() -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import aliased, joinedload
 
 from humaneval.crowd.review import would_exclude
+from humaneval.crowd.stood_out import stood_out
 from humaneval.domain import Role
 from humaneval.scoring.questions.question import Answer, Truth
 from humaneval.store.engine import reading
@@ -24,7 +25,6 @@ from humaneval.store.tables import (
 from humaneval.study.asked import Asked, asked_by
 from humaneval.study.signs import signs_of
 from humaneval.study.stored import Study
-from humaneval.web.requester.people import stood_out
 from humaneval.web.requester.render import PER_PAGE, Paged
 
 _other = aliased(GeneratorRow)

@@ -12,13 +12,12 @@ from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import COMMENT
-from humaneval.crowd.review import MISSED_CONTROL, MISSED_ELSEWHERE, would_exclude
-from humaneval.scoring.analysis.annotators import MISSED
+from humaneval.crowd.review import would_exclude
+from humaneval.crowd.stood_out import stood_out
 from humaneval.store.engine import reading
 from humaneval.store.published import StudyNames, names_of
 from humaneval.store.queries import comment_lines
 from humaneval.store.tables import (
-    COLLECTED,
     AnswerRow,
     AssignmentRow,
     PassageRow,
@@ -38,6 +37,8 @@ class FormOf(NamedTuple):
 
     id: int
     worker: str
+    exported_as: str
+    """The person's name in reports and exports."""
     shown_id: str
     """Its id as `review` shows it, for commands."""
     endpoint: str
@@ -203,20 +204,13 @@ def _of_assignments(session: Session, study: Study, which: ColumnElement[bool]) 
     ]
 
 
-def stood_out(state: str, excluded: str, signs: Sequence[str]) -> str:
-    """Why a form does not count and what its person's answers show, in words; each of them once."""
-    if state not in COLLECTED:
-        return excluded
-    more = [one for one in signs if not (one == MISSED and excluded in (MISSED_CONTROL, MISSED_ELSEWHERE))]
-    return ", ".join([excluded] * bool(excluded) + more)
-
-
 def _form(one: AssignmentRow, sums: Mapping[int, object], stood_out: str, names: StudyNames) -> FormOf:
     found = sums.get(one.id)
     seconds = getattr(found, "seconds", None)
     return FormOf(
         id=one.id,
         worker=one.worker.pseudonym,
+        exported_as=names.worker(one.worker.pseudonym),
         shown_id=names.shown(one.endpoint, one.external_id),
         endpoint=one.endpoint,
         row=one.row.ordinal if one.row else None,

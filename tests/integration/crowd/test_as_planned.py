@@ -285,7 +285,7 @@ def test_X40_verbs_show_it_and_end_with_3_until_it_is_accepted(
     assert verb("collect", "study", "--accept-differences").code == 0
     assert f"Not as planned, and accepted: {line}" in verb("status", "study").out
     assert verb("approve", "study", work).code == 0
-    assert "$5.00 paid + $1.00 fees" in verb("status", "study").out
+    assert "you owe people $5.00, and nobody takes fees" in verb("status", "study").out
 
 
 def test_X40_older_databases_without_figures_compare_with_the_study_file(

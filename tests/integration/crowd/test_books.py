@@ -148,7 +148,7 @@ def test_C14_the_cost_before_publishing_names_the_fee_that_splitting_avoids_and_
     )
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     out = verb("publish", "study", "--dry-run").out
-    assert "In HITs of 10 assignments or more the fees would be $6.40, so each HIT has at most 9." in out
+    assert "You owe people $16.00 if all are approved. Nobody takes fees." in out
     assert "Pay: $8.00 an hour for an annotator who takes the 6 minutes that you expect." in out
 
 

@@ -32,7 +32,7 @@ def test_status_says_where_what_and_how_much(
     assert "not published" in verb("status", "study").out
     published = verb("publish", "study")
     assert "local: 1 HIT with 4 assignments to put up" in published.out
-    assert "= $3.84" in published.out
+    assert "You owe people $3.20 if all are approved." in published.out
     with reading(study) as session:
         external = session.scalars(select(HitRow.external_id)).one()
         form = session.scalars(select(RowRow.shown_hash)).first()
@@ -45,7 +45,7 @@ def test_status_says_where_what_and_how_much(
     assert "1 wait for approval; local approves the first automatically at" in verb("review", "study").out
     assert "1 approved at local now" in verb("approve", "study", work.id).out
     paid = ["bonus", "study", work.id, "--amount", "0.5", "--reason", "Thanks"]
-    assert "$0.50 paid at local, and $0.10 in fees" in verb(*paid).out
+    assert "$0.50 approved at local: you pay it yourself" in verb(*paid).out
     assert "nothing was paid now" in verb(*paid).out
     assert (
         "no payment due"

@@ -1,0 +1,25 @@
+"""What an hour pays at the median time of a form: one way to count for `status`, pages and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from statistics import median
+
+
+def median_minutes(seconds: Sequence[float]) -> float | None:
+    """The median time of a form in minutes, from the seconds from opening to sending each.
+
+    >>> median_minutes([60, 90, 300])
+    1.5
+    """
+    return round(median(seconds) / 60, 2) if seconds else None
+
+
+def hourly_at(reward: Decimal, minutes: float | None) -> Decimal | None:
+    """What an hour pays a person who takes so long for a form; None if nothing is paid, or no time is known.
+
+    >>> hourly_at(Decimal("0.80"), 4)
+    Decimal('12.00')
+    """
+    return (reward * 60 / Decimal(str(minutes))).quantize(Decimal("0.01")) if reward and minutes else None
