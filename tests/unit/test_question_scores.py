@@ -370,9 +370,8 @@ def test_pairs_need_a_second_generator_that_is_another_and_other_questions_have_
 @pytest.mark.parametrize("cell", [0, 8, 1.5, "1;2", "x", None])
 def test_a_scale_with_a_cell_that_is_no_rating_is_not_left_out_in_silence(cell: object) -> None:
     frame = answers("rate", scales={"fluency": ("low", "high"), "fit": ("low", "high")})
-    cells: list[object] = frame["fluency"].tolist()
-    cells[2] = cell
-    frame["fluency"] = cells
+    cells = [*frame["fluency"].tolist()[:2], cell, *frame["fluency"].tolist()[3:]]
+    frame = frame.assign(fluency=pd.Series(cells, dtype=object))
     with pytest.raises(InputError, match="line 3 of the responses: fluency "):
         asked(frame)
 
