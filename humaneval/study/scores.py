@@ -172,7 +172,7 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
     fetch = " and ".join(f"`{command('collect', study.name, '--to', endpoint)}`" for endpoint in endpoints)
     hint = f"{fetch} fetches submitted work." if fetch else f"Next: `{put_up_command(session, study)}`."
     if endpoints == ["local"] and session.get(MetaRow, ADDRESSES) is not None:
-        hint = f"`{command('up', study.name)}` collects them while it runs. It collects all studies of a database."
+        hint = f"`{command('up', study.name)}` collects them while it runs, and those of all other studies."
     return InputError(
         f"study {study.name!r} has no responses yet",
         hint,
