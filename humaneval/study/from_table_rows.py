@@ -54,12 +54,12 @@ class Contents:
     """Whether each line named its system."""
 
 
-def another_name(contents: Contents, system: str) -> str:
-    """How to call a system of the table something else."""
-    entries = contents.systems[system]
+def another_name(contents: Contents, system: str, new: str = "") -> str:
+    """How to call a system of the table something else: `new`, or by a number after its name."""
+    name, entries = new or f"{system}-2", contents.systems[system]
     if contents.long or not entries:
-        return f"write {system}-2 in the file"
-    return map_option(entries[0].column, f"system:{system}-2")
+        return f"write {name} in the file"
+    return map_option(entries[0].column, f"system:{name}")
 
 
 def contents_of(

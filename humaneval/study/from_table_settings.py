@@ -168,7 +168,7 @@ def _generators(
                 f"the table calls a system {name!r}, and that is the study's own {name}",
                 f"Call it something else, or leave it out: {another_name(contents, name)}.",
             )
-    refuse_system_names(every[2:])
+    _refuse_system_names(contents, every[2:])
     if "generators" in asked.design:
         return names
     given = own.design.get("generators")
@@ -180,14 +180,14 @@ def _generators(
     return {**names, "generators": every}
 
 
-def refuse_system_names(names: Sequence[str]) -> None:
+def _refuse_system_names(contents: Contents, names: Sequence[str]) -> None:
     """Raise UsageError for a header that cannot be the name of a generator, and say how to give another."""
     for name in names:
         try:
             refuse_name(name)
         except UsageError as error:
             raise UsageError(
-                error.message, f"Give it another: --map COLUMN=system:NAME. {error.hint}"
+                error.message, f"Give it another: {another_name(contents, name, 'NAME')}. {error.hint}"
             ) from None
 
 

@@ -51,9 +51,10 @@ def test_a_cue_that_finds_sentences_does_not_stop_the_study_and_what_it_means_is
     for tell in (tell_outlook, tell_plan):
         tell(planned, outlook(planned), cues)
         told = capsys.readouterr().out
-        assert 'Marking "rarest words" alone finds 65% of a.' in told
+        assert "People who always mark the sentence with the rarest words find 65% of a." in told
         assert "If `generate` wrote the sentences, --processing may help." in told
-        assert told.count("The study can go on. But people can find these sentences") == 1
+        assert "People who always mark the first sentence find 65% of a." in told
+        assert told.count("The study can go on. Say beside its scores that people can find these") == 1
     tell_outlook(planned, outlook(planned), ())
     assert "The study can go on" not in capsys.readouterr().out
 

@@ -347,11 +347,12 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
             if name in PLACES
             else f"If `generate` wrote the sentences, {_REMEDIES.get(name, '--processing may help')}."
         )
-        say(f'Marking "{name}" alone finds {found}. {advice}')
+        marked = f"{name} sentence" if name in (*PLACES, *_REMEDIES) else f"sentence with the {name}"
+        say(f"People who always mark the {marked} find {found}. {advice}")
     if telling:
         say(
-            "The study can go on. But people can find these sentences without understanding the story, so say"
-            " so beside the scores."
+            "The study can go on. Say beside its scores that people can find these sentences without"
+            " understanding the story."
         )
 
 
