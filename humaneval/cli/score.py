@@ -17,6 +17,7 @@ from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
 from humaneval.interface.scores import Scores, scores_of_table
 from humaneval.interface.tables import Table, read_table, table_of_file, table_of_question
+from humaneval.report.conclusion import conclusion
 from humaneval.report.phrases import deleted
 from humaneval.report.terminal.counts import render_counts
 from humaneval.report.terminal.scores import render_table
@@ -166,7 +167,8 @@ def from_elsewhere(function: F) -> F:
 @click.option(
     "--details",
     is_flag=True,
-    help="Also show what the report has: other rules and intervals, ranks, effects, mixed model, annotators.",
+    help="Also show how all was computed, and what the report has: other rules and intervals, ranks, effects,"
+    " mixed model, annotators.",
 )
 @json_option
 @with_app
@@ -238,7 +240,12 @@ def _tell(scores: Scores, who: Answerers | None, details: bool, as_json: bool) -
         say(simulated_line(who))
     if scores.early:
         say(f"Early: {scores.early}")
-    render_table(table, console())
+    for sentence in conclusion(table):
+        say(sentence)
+    say("")
+    render_table(table, console(), methods=details)
+    if not details:
+        say("How this was computed: --details, or the report.")
     if analysis is not None:
         from humaneval.report.terminal.analysis import render_details  # loads scipy.stats
 

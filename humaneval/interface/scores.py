@@ -169,7 +169,7 @@ class Scores:
 
     @property
     def conclusion(self) -> str:
-        """At most three sentences: what the data show, what they cannot tell, how many people answered.
+        """In short: what the data show, what they cannot tell, how many people answered.
 
         If programs answered, if it was a pilot, or if not all forms are in, that comes first.
         """

@@ -413,3 +413,20 @@ def test_a_program_of_its_own_prints_the_document_too(sqlite_database: str) -> N
     done = program("study", "show", "nobody", "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["kind"] == "UsageError"
+
+
+def test_score_begins_with_its_conclusion_and_keeps_the_methods_for_details(
+    command: Command, tmp_path: Path
+) -> None:
+    rows = [
+        f"w{person},s{person}-{name},{name},1,{choice}"
+        for person in range(12)
+        for name, choice in (("Control", 1), ("a", 1), ("b", 2), ("Human", 2))
+    ]
+    file = tmp_path / "table.csv"
+    file.write_text("\n".join(["worker,story,generator,position,choice", *rows]))
+    said, more = (command("score", "--responses", str(file), *words).out for words in ((), ("--details",)))
+    assert said.startswith(("Of the ", "It is open"))
+    assert "Wilson" not in said
+    assert "--details" in said
+    assert "Wilson" in more

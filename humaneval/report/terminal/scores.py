@@ -36,10 +36,12 @@ DRAWING = (21, 51)
 """The fewest and the most columns of a drawing; with fewer, only the numbers are printed."""
 
 
-def render_table(table: ScoreTable, console: Console) -> None:
+def render_table(table: ScoreTable, console: Console, *, methods: bool = True) -> None:
     """Print the scores to `console`, whatever its width. Drawings need about 72 columns; they are ASCII if
     the
     console cannot do more.
+
+    Without `methods`, the lines below do not say how everything was computed.
 
     Control is set apart at the top, Human at the bottom. Scores and intervals are in percent.
     """
@@ -54,7 +56,7 @@ def render_table(table: ScoreTable, console: Console) -> None:
         console.print(Text(_plain(warning, ascii_only), "bold yellow"))
     console.print(_flow(table, ascii_only=ascii_only, tight=tight))
     console.print()
-    for sentence in _below(table):
+    for sentence in _below(table, methods):
         console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
 
 
@@ -190,17 +192,23 @@ def _title(table: ScoreTable) -> str:
     return f"{table.study}: {what[0].lower()}{what[1:]}" if table.study else what
 
 
-def _below(table: ScoreTable) -> list[str]:
-    sentences = [excluded(table), *filter(None, [control(table)])]
+def _below(table: ScoreTable, methods: bool) -> list[str]:
+    sentences = [excluded(table)] * methods
+    sentences += filter(None, [control(table)])
     if table.rule.tests == "only":
         sentences.append("These are tests or pilots, not results.")
+    noted = [
+        *notes((row.generator, row.note) for row in table.scores),
+        *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
+    ]
+    if not methods:
+        return [*sentences, *noted]
     return [
         *sentences,
         *filter(None, [chance(table)]),
         method(table.scores),
         *filter(None, [verdicts.method(table.comparisons, table.level, table.words.compared)]),
-        *notes((row.generator, row.note) for row in table.scores),
-        *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
+        *noted,
         f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
     ]
 
