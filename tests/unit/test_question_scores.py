@@ -15,6 +15,8 @@ import humaneval as he
 from humaneval.domain import Role
 from humaneval.errors import InputError, UsageError
 from humaneval.report.conclusion import conclusion
+from humaneval.report.contents import ReportData
+from humaneval.report.page import render_report
 from humaneval.report.terminal.scores import render_table
 from humaneval.scoring.analysis.analyse import Analysis, analyse
 from humaneval.scoring.asked import asked
@@ -397,3 +399,16 @@ def test_the_answer_all_by_a_person_tells_how_long_stories_are() -> None:
 def test_a_number_of_sentences_that_no_story_has_is_refused(length: object) -> None:
     with pytest.raises(InputError, match="sentences cannot be scored"):
         asked(answers("detect").assign(sentences=length))
+
+
+@pytest.mark.parametrize("question", ["prefer", "rate", "boundary"])
+def test_a_report_has_no_table_of_marked_sentences_if_none_was_marked(question: str) -> None:
+    page = render_report(ReportData("Scores", score(answers(question), EVERYBODY)))
+    assert "Design audit" not in page
+    assert "Sentence that annotators marked" not in page
+
+
+def test_a_reports_tables_of_positions_have_as_many_columns_as_stories_have_sentences() -> None:
+    page = render_report(ReportData("Scores", score(answers("detect", sentences=7), EVERYBODY)))
+    audit = page[page.index("Position of the machine’s sentence") :]
+    assert '<th scope="col" class="n">7</th><th scope="col" class="n">All</th>' in audit

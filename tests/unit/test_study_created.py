@@ -82,3 +82,18 @@ def test_scores_are_shown_with_the_digits_that_they_have(capsys: pytest.CaptureF
     planned = replace(planned, expected_score=0.225)
     tell_plan(planned, outlook(planned), ())
     assert "A score of 22.5% against one of 32.5%" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("sentences", "luck"), [(3, "67%"), (5, "80%"), (7, "86%"), (20, "95%")])
+def test_cues_are_beside_the_chance_of_the_studys_stories(
+    sentences: int, luck: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    design: dict[str, object] = {"generators": ["control", "human", "a", "b"], "annotators": 20}
+    design["positions"] = list(range(1, sentences + 1))
+    planned = plan_of(read_study_file(None, overrides={"design": design}).settings, sentences=sentences)
+    guessed = CueScore("longest", "a", 20, 20 * 2 / sentences)
+    tell_plan(planned, outlook(planned), [guessed, guessed._replace(cue="first", noticed=20)])
+    told = capsys.readouterr().out
+    assert f"(any sentence: {luck})" in told
+    assert 'Marking "first" alone finds 100% of a' in told
+    assert 'Marking "longest"' not in told, "twice as often as chance is not more than twice"
