@@ -120,6 +120,8 @@ def test_up_serves_a_study_ends_in_order_and_goes_on_at_the_same_addresses(
     assert hosts == ["127.0.0.1"] * 2
     with urlopen(addresses["requester"]) as page:
         assert b"Studies" in page.read()
+    with urlopen(addresses["requester"].rstrip("/") + "/study/study/") as page:
+        assert f'For annotators: <a href="{addresses["annotators"]}">' in page.read().decode()
     assert people(sqlite_engine, addresses["annotators"], 4, seed=1) == 4
     first.wait_for("progress", submitted=4)
     assert first.end(signal.SIGINT) == 0

@@ -7,6 +7,8 @@ from urllib.parse import quote
 from flask import Blueprint, Response, abort, current_app, request
 from sqlalchemy import select
 
+from humaneval.crowd.addresses import preview_urls
+from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render
 from humaneval.errors import UsageError
@@ -108,7 +110,18 @@ def study(name: str) -> Response:
         ready=ready(opened),
         ask=command("status", opened.name),
         compare=command("status", opened.name, "--reconcile"),
+        where=_for_annotators(opened, stands),
     )
+
+
+def _for_annotators(study: Study, stands: progress.Standing) -> list[str]:
+    """Where annotators find what is up. Links are sent to people one by one, and not shown here."""
+    return [
+        address
+        for one in stands.endpoints
+        if one.endpoint in ("local", "sandbox") and one.hits_up
+        for address in preview_urls(study, endpoint(one.endpoint, context().settings))
+    ]
 
 
 @blueprint.get("/study/<name>/live")

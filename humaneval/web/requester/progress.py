@@ -206,7 +206,7 @@ class Said(NamedTuple):
 
 
 _OPERATIONS = {
-    "exclude": "a person who took part gets no further form",
+    "exclude": "a person took part, and gets no further form",
     "readmit": "a person may take part again",
     "block": "a worker is blocked",
     "unblock": "a worker is not blocked any more",
