@@ -173,7 +173,7 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
     hint = f"{fetch} fetches submitted work." if fetch else f"Next: `{put_up_command(session, study)}`."
     if endpoints == ["local"] and session.get(MetaRow, ADDRESSES) is not None:
         hint = (
-            f"`{command('up', study.name)}` collects them while it runs, and so does `up` of another study of"
+            f"`{command('up', study.name)}` collects them while it runs, and so does that of another study of"
             " this database."
         )
     return InputError(
