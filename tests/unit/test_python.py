@@ -241,7 +241,7 @@ def test_a_plan_is_that_of_the_study_file() -> None:
 def test_a_plan_shows_itself() -> None:
     found = he.plan(systems=4, annotators=100)
     for text in (repr(found), found._repr_html_()):
-        assert f"${found.cost}" in text
+        assert f"${found.outlook.rewards}" in text
         assert "as one of 6, adjusted by Holm" in text
     alone = he.plan(systems=1, human=False)
     assert (alone.power, alone.detectable, alone.annotators_needed) == (None, None, None)
