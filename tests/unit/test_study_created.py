@@ -95,5 +95,5 @@ def test_cues_are_beside_the_chance_of_the_studys_stories(
     tell_plan(planned, outlook(planned), [guessed, guessed._replace(cue="first", noticed=20)])
     told = capsys.readouterr().out
     assert f"(any sentence: {luck})" in told
-    assert 'Marking "first" alone finds 100% of a' in told
-    assert 'Marking "longest"' not in told, "twice as often as chance is not more than twice"
+    assert "the first sentence find 100% of a" in told
+    assert "the longest sentence find" not in told, "twice as often as chance is not more than twice"
