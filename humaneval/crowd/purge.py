@@ -147,7 +147,7 @@ def _limits(studies: Sequence[StudyRow], now: datetime, before: datetime | None)
 def _old(
     session: Session, limits: Mapping[int, datetime], workers: Collection[int] | None = None
 ) -> list[_Old]:
-    """Who has work that is old enough, of `workers` or of all."""
+    """The work that is old enough, of `workers` or of everybody."""
     last = func.coalesce(WORK.c.submitted_at, WORK.c.answered_at, WORK.c.opened_at)
     query = select(WORK.c.worker_id, WORK.c.id, WORK.c.study_id, last)
     if workers is not None:

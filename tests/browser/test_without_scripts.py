@@ -72,7 +72,7 @@ def test_an_unfinished_form_comes_back_with_what_is_missing_and_all_that_was_giv
     choose(plain, 3, 2)
     send(plain)
     expect(plain.get_by_role("alert").get_by_role("link")).to_have_count(2)
-    assert plain.get_by_role("checkbox").is_checked(), "who has agreed is asked again"
+    assert plain.get_by_role("checkbox").is_checked(), "a person who has agreed is asked again"
     assert chosen(plain) == [0, 5, 2, 0]
     choose(plain, 1, 1)
     choose(plain, 4, 1)

@@ -1,4 +1,4 @@
-"""What people did at a Prolific study: who has it in hand, who submitted, who left, and what was paid."""
+"""What people did at a Prolific study: places in hand, submissions, returns, and what was paid."""
 
 from __future__ import annotations
 

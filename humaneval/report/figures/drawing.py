@@ -212,7 +212,7 @@ class Drawing:
             FigureCanvasAgg(figure)
             self.draw_on(figure, themed=False)
         # A notebook shows a figure by itself only if somebody has imported pyplot.
-        figure._repr_png_ = partial(_png, figure, self.key)  # type: ignore[attr-defined]
+        figure._repr_png_ = partial(_png, figure, self.key)  # type: ignore[attr-defined]  # as IPython looks for it
         return figure
 
     def svg(self, *, alone: bool = False) -> str:

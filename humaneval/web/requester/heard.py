@@ -42,7 +42,8 @@ class Heard:
         self._turn = threading.Lock()
 
     def of(self, study: Study) -> Mapping[str, Told]:
-        """What was said last, by endpoint. It returns at once; who is to be asked again answers later."""
+        """What was said last, by endpoint. It returns at once; a platform that is to be asked again answers
+        later."""
         found = {}
         for endpoint in published_at(study) if self._open_at else ():
             place = (endpoint, study.name)

@@ -86,8 +86,8 @@ def panel(link: str, person: str, session: str) -> str:
 
 
 def begin(link: str, browser: Browser | None = None) -> Page:
-    """Open a link and press the one button that is there; the page after it. Who has sent a form is thanked
-    at once."""
+    """Open a link and press the one button that is there; the page after it. A person who has sent a form is
+    thanked at once."""
     browser = browser or Browser()
     page = browser.get(link)
     assert page.status == 200, page.html

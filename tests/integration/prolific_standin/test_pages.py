@@ -1,4 +1,4 @@
-"""The participant's pages of the stand-in: who comes in, what leads where, and what is refused."""
+"""The participant's pages of the stand-in: the way in, what leads where, and what is refused."""
 
 from __future__ import annotations
 
