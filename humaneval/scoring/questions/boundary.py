@@ -19,6 +19,7 @@ from humaneval.scoring.questions.question import (
     Settings,
     ShownPassage,
     Truth,
+    known_or_guessed,
 )
 
 if TYPE_CHECKING:
@@ -127,9 +128,7 @@ class Boundary(Question):
         self, rng: Random, truth: Truth, skills: Sequence[float], careless: bool, settings: Settings
     ) -> Answer:
         """The boundary, known with the skill's probability, else any."""
-        skill = 0.0 if careless else skills[0]
-        known = rng.random() < skill
-        return {CHOICE: truth.position if known else rng.choice(range(2, truth.sentences + 2))}
+        return known_or_guessed(rng, truth.position, skills[0], careless, range(2, truth.sentences + 2))
 
     def true_score(
         self, generator: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""

@@ -15,6 +15,7 @@ from humaneval.scoring.questions.question import (
     Scale,
     Settings,
     Truth,
+    known_or_guessed,
 )
 
 NUMBERS = dict(
@@ -99,9 +100,7 @@ class Detect(Question):
         self, rng: Random, truth: Truth, skills: Sequence[float], careless: bool, settings: Settings
     ) -> Answer:
         """The sentence at the position, known with the skill's probability, else any."""
-        skill = 0.0 if careless else skills[0]
-        known = rng.random() < skill
-        return {CHOICE: truth.position if known else rng.choice(range(1, truth.sentences + 1))}
+        return known_or_guessed(rng, truth.position, skills[0], careless, range(1, truth.sentences + 1))
 
     def true_score(
         self, generator: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""

@@ -272,6 +272,14 @@ def pair_name(first: str, second: str) -> str:
     return f"{first} | {second}"
 
 
+def known_or_guessed(
+    rng: Random, known: int, skill: float, careless: bool, guesses: Sequence[int]
+) -> dict[str, int]:
+    """The only field of a simulated answer: `known` with the skill's probability, else any of `guesses`."""
+    knows = rng.random() < (0.0 if careless else skill)
+    return {CHOICE: known if knows else rng.choice(guesses)}
+
+
 def refuse_unknown(values: Settings, known: Sequence[str]) -> None:
     """Raise SettingsError for a setting of `[answers]` that the question does not have."""
     if unknown := [name for name in values if name not in known]:
