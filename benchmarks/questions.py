@@ -18,14 +18,14 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from humaneval.scoring.asked import Asked
+from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.questions.boundary import points
@@ -90,7 +90,7 @@ class Case:
 
     name: str
     level: str
-    asked: Asked
+    asked: TableQuestion
     conditions: int
     draw: Callable[[Layout, np.random.Generator], pd.DataFrame]
     truth: Truth
@@ -108,6 +108,11 @@ def normal(sd: float) -> tuple[Floats, Floats]:
 
 
 SPREAD = float(np.hypot(WORKER_SD, STORY_SD))
+
+
+def shifted(by: float, at: Floats) -> Floats:
+    """The probability at a logit that lies so far from `at`."""
+    return logistic(by + at)
 
 
 def mean(of: Callable[[Floats], Floats], sd: float = SPREAD) -> float:
@@ -144,8 +149,8 @@ def detect(level: str, centres: tuple[float, float, float]) -> Case:
             choice=np.where(missed, position % SENTENCES + 1, position),
         )
 
-    one, _, other = (mean(lambda at, centre=centre: logistic(centre + at)) for centre in centres)  # type: ignore[misc]
-    return Case("detect", level, Asked(load_question("detect"), {}), 3, draw, Truth(one, one - other))
+    one, _, other = (mean(partial(shifted, centre)) for centre in centres)
+    return Case("detect", level, TableQuestion(load_question("detect"), {}), 3, draw, Truth(one, one - other))
 
 
 def rate(level: str, centres: tuple[float, float, float]) -> Case:
@@ -162,11 +167,13 @@ def rate(level: str, centres: tuple[float, float, float]) -> Case:
         return table(where, generator=names, position=position, choice=rating, quality=rating)
 
     def expected(centre: float) -> float:
-        return 1.0 + sum(mean(lambda at, edge=edge: logistic(centre + at - edge)) for edge in thresholds)  # type: ignore[misc]
+        return 1.0 + sum(mean(partial(shifted, centre - edge)) for edge in thresholds)
 
     question = load_question("rate")
     one, other = expected(centres[0]), expected(centres[2])
-    return Case("rate", level, Asked(question, question.settings({})), 3, draw, Truth(one, one - other))
+    return Case(
+        "rate", level, TableQuestion(question, question.settings({})), 3, draw, Truth(one, one - other)
+    )
 
 
 def boundary(level: str, centres: tuple[float, float, float]) -> Case:
@@ -189,7 +196,7 @@ def boundary(level: str, centres: tuple[float, float, float]) -> Case:
         return 5.0 * known + (1.0 - known) * luck
 
     one, other = expected(centres[0]), expected(centres[2])
-    asked = Asked(load_question("boundary"), {}, LONG)
+    asked = TableQuestion(load_question("boundary"), {}, LONG)
     return Case("boundary", level, asked, 3, draw, Truth(one, one - other))
 
 
@@ -214,11 +221,11 @@ def prefer(level: str, centres: tuple[float, float, float], ties: float = 0.0) -
 
     def share(a: int, b: int) -> float:
         gaps = [centres[a] - centres[b] + sign * ahead for sign in (1.0, -1.0)]
-        won = sum(mean(lambda at, gap=gap: logistic(gap + at)) for gap in gaps) / 2.0  # type: ignore[misc]
+        won = sum(mean(partial(shifted, gap)) for gap in gaps) / 2.0
         return (1.0 - ties) * won + ties / 2.0
 
     question = load_question("prefer")
-    asked = Asked(question, question.settings({"ties": ties > 0}))
+    asked = TableQuestion(question, question.settings({"ties": ties > 0}))
     truth = Truth((share(0, 1) + share(0, 2)) / 2.0, 2.0 * share(0, 2) - 1.0)
     return Case("prefer, ties" if ties else "prefer", level, asked, 6, draw, truth)
 

@@ -23,7 +23,7 @@ from humaneval.report.forms import FILES, form_files, form_of
 from humaneval.report.from_study import software
 from humaneval.report.phrases import mark, warned
 from humaneval.scoring.analysis.analyse import Analysis, analyse
-from humaneval.scoring.asked import Asked, asked
+from humaneval.scoring.asked import TableQuestion, asked
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable
@@ -88,7 +88,7 @@ class Source:
     """That not all forms of the design are in; empty if they are."""
     control: str | None = None
     human: str | None = None
-    told: Asked | None = None
+    told: TableQuestion | None = None
     """What was asked; None leaves it to the table."""
     also: Mapping[str, Rule] = field(default_factory=dict)
     seed: int = 0

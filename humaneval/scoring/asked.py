@@ -17,7 +17,7 @@ LENGTH = "sentences"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TableQuestion:
     """A question, its own settings with defaults, and the number of sentences of a passage."""
 
     question: Question
@@ -25,7 +25,7 @@ class Asked:
     sentences: int = SENTENCES
 
 
-def asked(frame: pd.DataFrame, name: str | None = None) -> Asked:
+def asked(frame: pd.DataFrame, name: str | None = None) -> TableQuestion:
     """What a table of responses answers, as its column `question` says, or `name`: else it is `detect`.
 
     Settings that the table does not show are the question's defaults. Raises InputError for a table with
@@ -36,7 +36,9 @@ def asked(frame: pd.DataFrame, name: str | None = None) -> Asked:
         raise UsageError(f"the table answers the question {found!r}, not {name!r}", "Leave out --question.")
     question = load_question(name or found or DETECT)
     columns = {str(column): frame[column].tolist() for column in frame.columns if column not in SKIPPED}
-    return Asked(question, question.settings(question.settings_of_table(columns)), _length(frame, question))
+    return TableQuestion(
+        question, question.settings(question.settings_of_table(columns)), _length(frame, question)
+    )
 
 
 SKIPPED = frozenset(REQUIRED) - {"position", "choice"}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from humaneval.domain import Role
 from humaneval.errors import InputError
-from humaneval.scoring.asked import Asked, asked
+from humaneval.scoring.asked import TableQuestion, asked
 from humaneval.scoring.columns import NO as NO
 from humaneval.scoring.columns import REQUIRED as REQUIRED
 from humaneval.scoring.columns import YES as YES
@@ -71,7 +71,7 @@ class Judgments:
     """What the answers are worth on each scale, and which of them missed a Control passage."""
     fields: Mapping[str, Codes]
     """The answers by field."""
-    asked: Asked
+    asked: TableQuestion
     scale: Scale
     """On which `outcomes` are."""
     other: Codes | None = None
@@ -243,7 +243,7 @@ def judgments(
     *,
     control: str | None = None,
     human: str | None = None,
-    told: Asked | None = None,
+    told: TableQuestion | None = None,
 ) -> Judgments:
     """Check a table of responses and turn it into arrays; the frame is not changed.
 
@@ -298,7 +298,7 @@ def _refuse_columns(frame: pd.DataFrame) -> None:
         raise InputError("there are no responses to score")
 
 
-def _refuse_pairs(frame: pd.DataFrame, told: Asked, makers: Makers) -> None:
+def _refuse_pairs(frame: pd.DataFrame, told: TableQuestion, makers: Makers) -> None:
     """Raise InputError for a table without pairs if the question shows two generators, and for one with pairs
     if it shows one."""
     question = told.question

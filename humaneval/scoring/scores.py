@@ -16,7 +16,7 @@ import pandas as pd
 
 from humaneval.domain import Role
 from humaneval.errors import InputError
-from humaneval.scoring.asked import Asked
+from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Comparison, Declared, compare
 from humaneval.scoring.counted import Counted
 from humaneval.scoring.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
@@ -29,7 +29,7 @@ from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 
-DETECTED = Asked(load_question(DETECT), {})
+DETECTED = TableQuestion(load_question(DETECT), {})
 """What counts and older tables answer."""
 DETECTION = DETECTED.question.scales({}, DETECTED.sentences)[0]
 GATED: Mapping[str, str] = {
@@ -134,7 +134,7 @@ class ScoreTable:
     """None if chance alone says nothing."""
     comparisons: tuple[Comparison, ...] = ()
     """The declared comparisons: systems with each other, then each system with Human."""
-    asked: Asked = DETECTED
+    asked: TableQuestion = DETECTED
     scale: Scale = DETECTION
     others: tuple[ScoreTable, ...] = ()
     """The same on the question's other scales."""
@@ -219,7 +219,7 @@ def score(
     human: str | None = None,
     level: float = 0.95,
     declared: Declared | None = None,
-    told: Asked | None = None,
+    told: TableQuestion | None = None,
 ) -> ScoreTable:
     """Score the responses in `frame`, one line each, under `rule` (the published rule if None), and compare
     generators.

@@ -10,7 +10,7 @@ import pandas as pd
 
 from humaneval.domain import Role
 from humaneval.errors import InputError
-from humaneval.scoring.asked import Asked
+from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.columns import numbered, refuse
 from humaneval.scoring.questions.question import Truth
 from humaneval.statistics.arrays import Codes, Flags, Floats
@@ -33,7 +33,7 @@ class Answers:
     fields: Mapping[str, Codes]
 
 
-def answers_of(frame: pd.DataFrame, told: Asked) -> Answers:
+def answers_of(frame: pd.DataFrame, told: TableQuestion) -> Answers:
     """The positions and answers in a table. The first field may stand in the column `choice`.
 
     Raises InputError for a number that is no answer to the question.
@@ -69,7 +69,7 @@ class Makers:
         )
 
 
-def worth_of(frame: pd.DataFrame, told: Asked, makers: Makers, answers: Answers) -> Worth:
+def worth_of(frame: pd.DataFrame, told: TableQuestion, makers: Makers, answers: Answers) -> Worth:
     """Ask the question what the answers are worth: each kind of passage and answer once.
 
     Raises InputError for an answer that the question does not take.

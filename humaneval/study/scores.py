@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.scoring.analysis.analyse import Analysis, analyse
-from humaneval.scoring.asked import Asked
+from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
@@ -46,14 +46,14 @@ class Collected:
     """Of each passage."""
 
     @property
-    def told(self) -> Asked:
+    def told(self) -> TableQuestion:
         """What was asked."""
-        return Asked(self.settings.asked, self.settings.answer_settings, self.sentences)
+        return TableQuestion(self.settings.asked, self.settings.answer_settings, self.sentences)
 
     @property
     def gates(self) -> Gates:
-        """Who is the Control and who Human where passages have two generators: their roles are not those of
-        one of them."""
+        """The names of the Control and of Human where passages have two generators: their roles are not those
+        of one of them."""
         design = self.settings.design
         if "other" not in self.frame.columns:
             return Gates()

@@ -24,7 +24,7 @@ from humaneval.scoring.analysis.models import (
     standings,
     story_deviations,
 )
-from humaneval.scoring.asked import Asked
+from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule, select
 from humaneval.scoring.judgments import judgments
@@ -126,7 +126,7 @@ def analyse(
     human: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-    told: Asked | None = None,
+    told: TableQuestion | None = None,
 ) -> Analysis:
     """Score the responses in `frame` as `humaneval.scoring.scores.score` does, and compute all else that a
     report shows.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from humaneval.domain import Role
@@ -111,7 +113,7 @@ def _agreement(answers: Judgments, shown: Flags, scale: Scale, level: float, see
 
     rows = []
     for name, of in (("Krippendorff’s α, ordinal", ordinal), ("agreeing pairs", percentage_agreement)):
-        found = estimated(lambda of=of: bootstrap_agreement(counts, of, seed=seed, level=level))  # type: ignore[misc]
+        found = estimated(partial(bootstrap_agreement, counts, of, seed=seed, level=level))
         interval = found if isinstance(found, NotEstimable) else found.interval
         rows.append((name, of(counts), interval))
     note = f"Over {counts.rated_twice:,} passages with at least two answers, without Control. Seed {seed}."
