@@ -19,6 +19,7 @@ import pytest
 
 from humaneval.stories import bundled_stories
 from tests.conftest import ROOT
+from tests.ports import free_port
 
 FENCE = re.compile(r"^```(sh background|sh stopped|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -114,12 +115,6 @@ def _run(block: str, folder: Path, environment: Mapping[str, str]) -> str:
     )
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
     return done.stdout
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _await_words(words: str, said: Path) -> None:

@@ -28,7 +28,8 @@ from humaneval.stories import bundled_stories
 from tests.advice import modules, printed_commands, sites
 from tests.commands import Said
 from tests.conftest import ROOT
-from tests.docs.pages import await_port, free_port
+from tests.docs.pages import await_port
+from tests.ports import free_port
 
 DATABASE, STUDY = "my data.db", "my study"
 LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "config", "--help"}

@@ -38,7 +38,7 @@ from humaneval.web.app import create_app, running
 from humaneval.web.requester import token_of
 from tests.commands import Command
 from tests.conftest import ROOT
-from tests.docs.pages import free_port
+from tests.ports import free_port
 
 SECONDS = 60.0
 

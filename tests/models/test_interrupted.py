@@ -18,8 +18,8 @@ from generators.training.log import LOG, read_log
 from generators.training.state import STATE_TENSORS
 from tests.commands import Command
 from tests.conftest import ROOT
-from tests.docs.pages import free_port
 from tests.models.test_training import same_state
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.models, pytest.mark.slow]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

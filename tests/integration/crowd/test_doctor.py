@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
 from humaneval.store.types import Base
 from tests.fixtures import nobodys_session
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -210,16 +210,10 @@ def test_C55_a_qualification_that_is_not_there_is_found(
     assert "local has no qualification 3NOBODYHASTHIS" in found.detail
 
 
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
-
-
 @pytest.mark.parametrize("how", ["refused", "403", "no such host"])
 def test_a_service_that_has_closed_is_said_to_have_closed(study: Engine, how: str) -> None:
     closed = "Mechanical Turk closed on 30 September 2026"
-    gone = {"refused": f"http://127.0.0.1:{_free_port()}", "no such host": "http://mturk.invalid"}
+    gone = {"refused": f"http://127.0.0.1:{free_port()}", "no such host": "http://mturk.invalid"}
     with proxy({"Content-Type": "text/html"}, b"<html>Forbidden</html>", 403) as url:
         endpoint = replace(endpoints.PRODUCTION, api_url=gone.get(how, url))
         platform = MTurk(endpoint, session=nobodys_session())
@@ -234,7 +228,7 @@ def test_a_service_that_has_closed_is_said_to_have_closed(study: Engine, how: st
 
 
 def test_a_marketplace_of_ones_own_that_is_not_running_did_not_close(study: Engine) -> None:
-    platform = MTurk(endpoints.local(f"http://127.0.0.1:{_free_port()}"))
+    platform = MTurk(endpoints.local(f"http://127.0.0.1:{free_port()}"))
     found = findings(study, platform, "http://127.0.0.1:1")["Keys"]
     assert "market serve" in found.detail
     assert "closed" not in found.detail

@@ -19,6 +19,7 @@ from humaneval.market.hits import create_hit
 from humaneval.market.operations import Market
 from humaneval.market.pages.site import FrameHost
 from tests.integration.market.conftest import HIT
+from tests.ports import free_port
 
 KEYS = Keys({"PANEL": "a secret of sixteen"})
 
@@ -27,9 +28,9 @@ def test_X44_one_server_has_a_second_port_for_requesters_pages(tmp_path: Path) -
     with closing(MarketServer(open_market(tmp_path / "first.db"), mode=Mode.LOCAL)) as first:
         assert urlsplit(first.frames_url).hostname == "127.0.0.1"
         assert urlsplit(first.frames_url).port != first.port
+    port = free_port(following=1)
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1] - 1
+        taken.bind(("127.0.0.1", port + 1))
         with closing(MarketServer(open_market(tmp_path / "second.db"), mode=Mode.LOCAL, port=port)) as second:
             assert urlsplit(second.frames_url).port not in (port, port + 1)
     with closing(MarketServer(open_market(tmp_path / "third.db"), mode=Mode.LOCAL, port=port)) as third:
