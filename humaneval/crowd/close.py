@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import UpHit
@@ -99,20 +99,11 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
     # Platforms delete a HIT only when all of its work is decided, so work of a deleted HIT is decided, too.
     gone = [hit.id for hit, standing in standings.items() if standing is None]
     with reading(at.engine) as session:
-        undecided = (
-            session.scalar(
-                select(func.count())
-                .select_from(AssignmentRow)
-                .where(
-                    AssignmentRow.study_id == at.id,
-                    AssignmentRow.endpoint == at.endpoint,
-                    AssignmentRow.state == "submitted",
-                    AssignmentRow.hit_id.notin_(gone),
-                )
-            )
-            or 0
-        )
-        here = {hit: _collected(session, hit.id) for hit in standings}
+        undecided = _count(session, at, AssignmentRow.state == "submitted", AssignmentRow.hit_id.notin_(gone))
+        here = {
+            hit: _count(session, at, AssignmentRow.hit_id == hit.id, AssignmentRow.state.in_(COLLECTED))
+            for hit in standings
+        }
     there = {
         hit: [work.state for work in at.platform.submissions(hit.external_id)]
         for hit, standing in standings.items()
@@ -134,26 +125,21 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
         )
 
 
-def _collected(session: Session, hit_id: int) -> int:
-    work = select(func.count()).select_from(AssignmentRow).where(AssignmentRow.hit_id == hit_id)
-    return session.scalar(work.where(AssignmentRow.state.in_(COLLECTED))) or 0
+def _count(session: Session, at: StudyAtPlatform, *which: ColumnElement[bool]) -> int:
+    """The number of the study's forms at the platform of which all of `which` is true."""
+    forms = select(func.count()).select_from(AssignmentRow)
+    of_study = AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint
+    return session.scalar(forms.where(*of_study, *which)) or 0
 
 
 def _plan(at: StudyAtPlatform, standings: dict[UpHit, Standing | None]) -> Closed:
     there = [standing for standing in standings.values() if standing is not None]
     with reading(at.engine) as session:
-        final_rejections = (
-            session.scalar(
-                select(func.count())
-                .select_from(AssignmentRow)
-                .where(
-                    AssignmentRow.study_id == at.id,
-                    AssignmentRow.endpoint == at.endpoint,
-                    AssignmentRow.state == "rejected",
-                    AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
-                )
-            )
-            or 0
+        final_rejections = _count(
+            session,
+            at,
+            AssignmentRow.state == "rejected",
+            AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
         )
         unpaid = len(unpaid_work(session, at.study, at.endpoint))
     return Closed(

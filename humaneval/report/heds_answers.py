@@ -8,6 +8,7 @@ from typing import NamedTuple
 from humaneval.domain import Role
 from humaneval.report import phrases, verdicts
 from humaneval.report.dossier import Dossier
+from humaneval.report.ethics import required
 from humaneval.report.heds_questions import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
 from humaneval.report.methods import PLATFORMS, listed, of_role, several
 from humaneval.report.phrases import amount, between, confidence, percent
@@ -129,7 +130,7 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
         ),
         f"{KIND}-description": Answer(f"{_where(known)}{programs}{pilot}"),
         f"{KIND}-payment": _payment(known),
-        f"{EVALUATORS}-recruitment_method": Answer(f"{_where(known)} {_asked_for(known)}{programs}"),
+        f"{EVALUATORS}-recruitment_method": Answer(f"{_where(known)} {required(known.settings)}{programs}"),
         f"{EVALUATORS}-training_practice": Answer(
             "No training and no practice. "
             + (
@@ -138,7 +139,9 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
                 else "There are no instructions besides the question."
             )
         ),
-        f"{EVALUATORS}-characteristics": Answer(f"{_asked_for(known)} Nothing else is asked or recorded."),
+        f"{EVALUATORS}-characteristics": Answer(
+            f"{required(known.settings)} Nothing else is asked or recorded."
+        ),
     }
     if only_programs:
         found[f"{KIND}-expertise"] = _tick(3, text="Programs, not people.")
@@ -150,22 +153,6 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
 def _where(known: Dossier) -> str:
     places = [PLATFORMS.get(name, name) for name in known.data.repeat.endpoint.split(", ") if name]
     return f"Through {listed(places) if places else 'no known platform'}."
-
-
-def _asked_for(known: Dossier) -> str:
-    asked, wanted = known.settings.participants, []
-    if asked.countries:
-        wanted.append(f"country: {', '.join(asked.countries)}")
-    if asked.min_approved_percent:
-        wanted.append(f"{asked.min_approved_percent} % of earlier work approved")
-    if asked.min_approved_hits:
-        wanted.append(f"{several(asked.min_approved_hits, 'HIT', 'HITs')} approved before")
-    if asked.masters:
-        wanted.append("Masters")
-    wanted += [f"qualification {one.id}{' lacking' if one.lacking else ''}" for one in asked.qualifications]
-    if asked.exclude_studies:
-        wanted.append(f"no participation in {', '.join(asked.exclude_studies)}")
-    return f"Required: {'; '.join(wanted)}." if wanted else "Evaluators were not screened."
 
 
 def _payment(known: Dossier) -> Answer:
