@@ -2,13 +2,17 @@
 
 Prints JSON lines, and to stderr the table of docs/statistics.md.
 
-    python benchmarks/questions.py [--studies 2000] [--question prefer] > benchmarks/results/questions.jsonl
+    python benchmarks/questions.py [--studies 2000] > benchmarks/results/questions.jsonl
+
+The lines are the same in two runs at once, `--question detect rate boundary` and `--question prefer`, the
+second's after the first's.
 
 Each study has three systems: a and b are equal, c is another. It is scored as `score` does, from a table of
 responses. Counted are: whether the interval of a's score holds the true score, whether that of a − c holds
 the true difference, and whether the test of a against b has p of .05 or less. Two coverages of 95 % by 2,000
-studies differ by chance by one point. Annotators and stories differ with sd 0.5 and 0.7 on a logit; so do
-their tastes for each generator where two are compared. Seeds are fixed.
+studies differ by chance by one point. Annotators and stories differ with sd 0.5 and 0.7 on a logit. With
+tastes, what they make of each generator differs as well, so that differences of two vary with sd 0.5 and 0.7;
+in `prefer` nothing else does. About ten minutes of one core. Each line has a fixed seed of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import permutations
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -108,11 +113,18 @@ def normal(sd: float) -> tuple[Floats, Floats]:
 
 
 SPREAD = float(np.hypot(WORKER_SD, STORY_SD))
+TASTES = (WORKER_SD / np.sqrt(2.0), STORY_SD / np.sqrt(2.0))
+"""Sd of what a worker and a story make of one generator."""
+
+
+def spread(tastes: bool) -> float:
+    """Sd of the logits of all responses to one generator."""
+    return float(np.hypot(SPREAD, np.hypot(*TASTES))) if tastes else SPREAD
 
 
 def shifted(by: float, at: Floats) -> Floats:
     """The probability at a logit that lies so far from `at`."""
-    return logistic(by + at)
+    return np.asarray(logistic(by + at))
 
 
 def mean(of: Callable[[Floats], Floats], sd: float = SPREAD) -> float:
@@ -121,12 +133,15 @@ def mean(of: Callable[[Floats], Floats], sd: float = SPREAD) -> float:
     return float(weight @ of(at))
 
 
-def leanings(where: Layout, rng: np.random.Generator) -> Floats:
-    """The logit that each response has from its worker and its story."""
+def leanings(where: Layout, rng: np.random.Generator, tastes: bool = False) -> Floats:
+    """The logit that each response has from its worker and its story, and from their tastes."""
     workers, stories = int(where.worker.max()) + 1, int(where.story.max()) + 1
-    return np.asarray(
-        rng.normal(0.0, WORKER_SD, workers)[where.worker] + rng.normal(0.0, STORY_SD, stories)[where.story]
-    )
+    found = rng.normal(0.0, WORKER_SD, workers)[where.worker]
+    found += rng.normal(0.0, STORY_SD, stories)[where.story]
+    if tastes:
+        for sd, number, code in zip(TASTES, (workers, stories), (where.worker, where.story), strict=True):
+            found += rng.normal(0.0, sd, (number, len(NAMES)))[code, where.condition]
+    return np.asarray(found)
 
 
 def table(where: Layout, **columns: Any) -> pd.DataFrame:
@@ -153,13 +168,15 @@ def detect(level: str, centres: tuple[float, float, float]) -> Case:
     return Case("detect", level, TableQuestion(load_question("detect"), {}), 3, draw, Truth(one, one - other))
 
 
-def rate(level: str, centres: tuple[float, float, float]) -> Case:
+def rate(level: str, centres: tuple[float, float, float], tastes: bool = False) -> Case:
     """A rating of 1 to 5 is how many of four thresholds a latent logistic variable is above, and one."""
     thresholds = np.array([-2.0, -0.7, 0.7, 2.0])
 
     def draw(where: Layout, rng: np.random.Generator) -> pd.DataFrame:
         latent = (
-            np.take(centres, where.condition) + leanings(where, rng) + rng.logistic(size=where.worker.size)
+            np.take(centres, where.condition)
+            + leanings(where, rng, tastes)
+            + rng.logistic(size=where.worker.size)
         )
         rating = 1 + (latent[:, None] > thresholds).sum(axis=1)
         names = np.array(NAMES, dtype=object)[where.condition]
@@ -167,7 +184,7 @@ def rate(level: str, centres: tuple[float, float, float]) -> Case:
         return table(where, generator=names, position=position, choice=rating, quality=rating)
 
     def expected(centre: float) -> float:
-        return 1.0 + sum(mean(partial(shifted, centre - edge)) for edge in thresholds)
+        return 1.0 + sum(mean(partial(shifted, centre - edge), spread(tastes)) for edge in thresholds)
 
     question = load_question("rate")
     one, other = expected(centres[0]), expected(centres[2])
@@ -176,13 +193,13 @@ def rate(level: str, centres: tuple[float, float, float]) -> Case:
     )
 
 
-def boundary(level: str, centres: tuple[float, float, float]) -> Case:
+def boundary(level: str, centres: tuple[float, float, float], tastes: bool = False) -> Case:
     """The beginning is known with a logistic probability, else any answer is given, in ten sentences."""
     choices, positions = np.arange(2, LONG + 2), np.arange(2, LONG + 1)
 
     def draw(where: Layout, rng: np.random.Generator) -> pd.DataFrame:
         knows = rng.random(where.worker.size) < logistic(
-            np.take(centres, where.condition) + leanings(where, rng)
+            np.take(centres, where.condition) + leanings(where, rng, tastes)
         )
         position = rng.choice(positions, where.worker.size)
         names = np.array(NAMES, dtype=object)[where.condition]
@@ -192,7 +209,7 @@ def boundary(level: str, centres: tuple[float, float, float]) -> Case:
     luck = float(np.mean([points(at, choice) for at in positions.tolist() for choice in choices.tolist()]))
 
     def expected(centre: float) -> float:
-        known = mean(lambda at: logistic(centre + at))
+        known = mean(partial(shifted, centre), spread(tastes))
         return 5.0 * known + (1.0 - known) * luck
 
     one, other = expected(centres[0]), expected(centres[2])
@@ -204,7 +221,7 @@ def prefer(level: str, centres: tuple[float, float, float], ties: float = 0.0) -
     """The first is preferred by the difference of what its worker and its story make of the two, which is a
     tie now and then; the first on the page has an advantage."""
     pairs = np.array(list(permutations(range(3), 2)))
-    ahead, own = 0.2, (WORKER_SD / np.sqrt(2.0), STORY_SD / np.sqrt(2.0))
+    ahead, own = 0.2, TASTES
 
     def draw(where: Layout, rng: np.random.Generator) -> pd.DataFrame:
         workers, stories = int(where.worker.max()) + 1, int(where.story.max()) + 1
@@ -234,18 +251,22 @@ CASES = (
     detect("middle", (-0.3, -0.3, 0.1)),
     detect("near 95 %", (3.2, 3.2, 2.6)),
     rate("middle", (0.2, 0.2, 0.7)),
+    rate("middle, tastes", (0.2, 0.2, 0.7), tastes=True),
     rate("near 5", (4.2, 4.2, 3.5)),
     boundary("middle", (0.0, 0.0, 0.5)),
+    boundary("middle, tastes", (0.0, 0.0, 0.5), tastes=True),
     boundary("near 5", (3.0, 3.0, 2.4)),
     prefer("middle", (0.0, 0.0, 0.4)),
-    prefer("near 90 %", (1.5, 1.5, -2.5)),
+    prefer("90 %", (1.0, 1.0, -1.55)),
+    prefer("97 %", (1.5, 1.5, -2.5)),
     prefer("middle", (0.0, 0.0, 0.4), ties=0.2),
 )
 
 
 def studies(case: Case, design: Design, count: int, seed: int) -> Iterator[ScoreTable]:
     """Simulated studies, scored."""
-    where, rng = layout(design, case.conditions), np.random.default_rng([seed, case.conditions])
+    line = crc32(f"{case.name}, {case.level}, {design.name}".encode())
+    where, rng = layout(design, case.conditions), np.random.default_rng([seed, line])
     for _ in range(count):
         yield score(case.draw(where, rng), EVERYBODY, declared=PAIRS, told=case.asked)
 
@@ -288,11 +309,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--studies", type=int, default=2000)
-    parser.add_argument("--question", help="Measure this one alone.")
+    parser.add_argument("--question", nargs="+", help="Measure these alone.")
     options = parser.parse_args()
     lines = []
     for case in CASES:
-        if options.question in (None, case.name.partition(",")[0]):
+        if not options.question or case.name.partition(",")[0] in options.question:
             for design in DESIGNS:
                 lines.append(measured(case, design, options.studies))
                 print(json.dumps(lines[-1], ensure_ascii=False), flush=True)

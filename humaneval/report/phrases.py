@@ -13,6 +13,8 @@ from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
 from humaneval.statistics.headline import FEWEST, PLAIN, WIDENED
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.opponents import CLUSTERED as APART_WIDENED
+from humaneval.statistics.opponents import PLAIN as APART
 from humaneval.text import Answerers, counted
 
 STEPS = {
@@ -281,6 +283,8 @@ def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
 def method(scores: Sequence[GeneratorScore]) -> str:
     """How the intervals of these scores were made, for a reader."""
     scores = [row for row in scores if row.interval]
+    if any(row.method in (APART, APART_WIDENED) for row in scores):
+        return _method_of_shares_against(scores)
     if scores and not any(row.method in (PLAIN, WIDENED) for row in scores):
         return _method_of_means(scores)
     single = [row for row in scores if row.method == WIDENED and min(row.workers, row.stories) == 1]
@@ -303,6 +307,24 @@ def method(scores: Sequence[GeneratorScore]) -> str:
     return (
         f"Wilson’s score interval at n divided by the design effect ({span}) and with the t quantile, because"
         f" annotators or stories recur; never narrower than the plain one{whose}.{one}"
+    )
+
+
+def _method_of_shares_against(scores: Sequence[GeneratorScore]) -> str:
+    several = [row for row in scores if row.method in (APART, APART_WIDENED)]
+    widened = [row for row in several if row.design_effect > 1]
+    because = ""
+    if widened:
+        effects = sorted({f"{row.design_effect:.2f}" for row in widened}, key=float)
+        span = " to ".join([effects[0], *effects[1:][-1:]])
+        because = (
+            ", clustered by annotator and by story because they recur (design effect"
+            f" {span}), and with the t quantile"
+        )
+    rest = "" if len(several) == len(scores) else " Generators with one opponent have that of a share."
+    return (
+        "Wilson’s score interval, at as many answers as give the score’s standard error. The error is that of"
+        f" answers about the same opponents{because}.{rest}"
     )
 
 

@@ -136,10 +136,11 @@ class Judgments:
         control = np.array([role is Role.CONTROL for role in self.roles], dtype=np.bool_)
         gated = self.is_role(Role.CONTROL)
         parts = []
-        for place, generator in enumerate((self.generator, self.other)):
+        pair = (self.generator, self.other)
+        for place, (generator, opponent) in enumerate(zip(pair, reversed(pair), strict=True)):
             at = np.flatnonzero(kept & (control[generator] | ~gated))
             worth = self.worth.outcomes[self.scale.name][at, place]
-            parts.append((worth, self.worker[at], self.story[at], generator[at]))
+            parts.append((worth, self.worker[at], self.story[at], generator[at], opponent[at]))
         return Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def in_order(self, kept: Flags) -> Codes:
@@ -236,6 +237,8 @@ class Entries:
     worker: Codes
     story: Codes
     generator: Codes
+    opponent: Codes | None = None
+    """The other generator of the passage, if it has one."""
 
 
 def judgments(

@@ -13,7 +13,7 @@ from humaneval.statistics.cells import Cells, cells
 from humaneval.statistics.clustered_means import mean_difference
 from humaneval.statistics.headline import ROUNDING, PairedDifference
 from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.paired_tests import paired_test
+from humaneval.statistics.paired_tests import or_t_test, paired_test
 from humaneval.statistics.sign_flips import Alternative
 from humaneval.statistics.two_way import TwoWay, effective, t_quantile, two_way
 
@@ -36,7 +36,8 @@ def mean_differences(
     (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where
     nothing varies, it reaches to what a share of other answers, no larger than Wilson's bound for none of n,
     would do. Test: the signs of workers, and where stories recur of stories, are flipped
-    (`humaneval.statistics.paired_tests`).
+    (`humaneval.statistics.paired_tests`). If they do, the t test of the interval is made, too; the largest p
+    counts.
     """
     table = cells(
         in_whole_numbers(entries.outcomes), entries.worker, entries.story, entries.generator, binary=False
@@ -78,6 +79,7 @@ def _difference(
         freedom = min(_freedom(entries.outcomes[mine], first, by, error**2), found.freedom)
         reach = t_quantile(freedom, level) * error
         interval = Interval(found.difference - reach, found.difference + reach)
+        tested = or_t_test(tested, found.difference / error, freedom, alternative)
     else:
         reason = found.interval if isinstance(found.interval, NotEstimable) else error
         note = f"The interval is a bound, because {getattr(reason, 'because', '')}."

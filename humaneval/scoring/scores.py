@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,14 +20,15 @@ from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Comparison, Declared, compare
 from humaneval.scoring.counted import Counted
 from humaneval.scoring.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
-from humaneval.scoring.judgments import Judgments, judgments
-from humaneval.scoring.means import mean_on_scale
+from humaneval.scoring.judgments import Entries, Judgments, judgments
+from humaneval.scoring.means import MeanOnScale, mean_on_scale
 from humaneval.scoring.questions.judging import Words
 from humaneval.scoring.questions.question import DETECT, Scale, load_question
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.opponents import ShareAgainst, share_against
 
 DETECTED = TableQuestion(load_question(DETECT), {})
 """What counts and older tables answer."""
@@ -255,14 +256,18 @@ def _on_scale(selection: Selection, level: float, declared: Declared) -> ScoreTa
     collected, analysed = steps[1].annotators, steps[-1].annotators
     counted = Counted(answers, kept)
     everybody = counted if (before == kept).all() else Counted(answers, before)
-    scores = _scores(counted, everybody, level, GATED[selection.rule.control])
+    gated = GATED[selection.rule.control]
+    scores = _scores(counted, everybody, level, gated)
+    before_exclusions = scores
+    if gated or everybody is not counted:
+        before_exclusions = _scores(everybody, everybody, level)
     return ScoreTable(
         study=answers.study,
         rule=selection.rule,
         level=level,
         annotators=Annotators(collected, collected - analysed, analysed),
         scores=scores,
-        before_exclusions=_scores(everybody, everybody, level),
+        before_exclusions=before_exclusions,
         exclusions=steps,
         control=selection.gate,
         chance=_chance(answers, scores),
@@ -283,9 +288,8 @@ def _scores(counted: Counted, shown: Counted, level: float, gated: str = "") -> 
             "Look at the exclusions one by one, or choose another rule.",
         )
     picks = _picks(answers, counted.kept) if answers.question.marks_sentence else {}
-    of = _shares if answers.scale.binary else _means
     rows = []
-    for code, one in of(counted, level):
+    for code, one in _estimates(counted, level):
         reason = _reason(answers, code, one, gated)
         rows.append(
             GeneratorScore(
@@ -307,21 +311,7 @@ def _scores(counted: Counted, shown: Counted, level: float, gated: str = "") -> 
     return tuple(sorted(rows, key=lambda row: (order[row.role], row.score, row.generator)))
 
 
-class _Estimate(NamedTuple):
-    """A score before it is known whose it is."""
-
-    n: int
-    total: float
-    workers: int
-    stories: int
-    interval: Interval
-    method: str
-    design_effect: float
-    effective: float
-    note: str
-
-
-def _reason(answers: Judgments, code: int, one: _Estimate, gated: str) -> str:
+def _reason(answers: Judgments, code: int, one: MeanOnScale | ShareAgainst, gated: str) -> str:
     """Why Control has no interval: those who missed it are excluded, which decides its score."""
     if answers.roles[code] is not Role.CONTROL or not gated:
         return ""
@@ -331,22 +321,30 @@ def _reason(answers: Judgments, code: int, one: _Estimate, gated: str) -> str:
     return f"{reason[:1].upper()}{reason[1:]}"
 
 
-def _shares(counted: Counted, level: float) -> Iterator[tuple[int, _Estimate]]:
-    """The score of each generator where outcomes are 0 or 1, by its code."""
+def _estimates(counted: Counted, level: float) -> Iterator[tuple[int, MeanOnScale | ShareAgainst]]:
+    """The score of each generator, by its code: a share, a mean on a scale, or a mean over opponents."""
+    entries, scale = counted.entries, counted.answers.scale
+    of = _shares(counted, level) if scale.binary else _means(entries, Interval(scale.low, scale.high), level)
+    for code, one in of:
+        at = np.flatnonzero(entries.generator == code) if entries.opponent is not None else None
+        if entries.opponent is None or np.unique(entries.opponent[at]).size == 1:
+            yield code, one
+        else:
+            by = entries.worker[at], entries.story[at]
+            yield code, share_against(entries.outcomes[at], *by, entries.opponent[at], level)
+
+
+def _shares(counted: Counted, level: float) -> Iterator[tuple[int, MeanOnScale]]:
     for code, one in zip(counted.sums.names, score_intervals(counted.sums, level), strict=True):
         found = (one.n, one.x, one.workers, one.stories, one.interval, one.method)
-        yield code, _Estimate(*found, one.design_effect, one.effective, one.note)
+        yield code, MeanOnScale(*found, one.design_effect, one.effective, one.note)
 
 
-def _means(counted: Counted, level: float) -> Iterator[tuple[int, _Estimate]]:
-    """The same where outcomes are other numbers."""
-    entries, scale = counted.entries, counted.answers.scale
-    ends = Interval(scale.low, scale.high)
+def _means(entries: Entries, scale: Interval, level: float) -> Iterator[tuple[int, MeanOnScale]]:
     for code in pd.unique(entries.generator).tolist():
         mine = entries.generator == code
-        one = mean_on_scale(entries.outcomes[mine], entries.worker[mine], entries.story[mine], ends, level)
-        found = (one.n, one.total, one.workers, one.stories, one.interval, one.method)
-        yield code, _Estimate(*found, one.design_effect, one.effective, one.note)
+        by = entries.worker[mine], entries.story[mine]
+        yield code, mean_on_scale(entries.outcomes[mine], *by, scale, level)
 
 
 def _picks(answers: Judgments, kept: Flags) -> dict[int, tuple[tuple[int, ...], ...]]:

@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_level, numbers
@@ -20,7 +19,7 @@ from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.paired_tests import FEW, HOPELESS, PairedTest
 from humaneval.statistics.sign_flips import Alternative, FlipTest, sign_flip_test
-from humaneval.statistics.two_way import two_way
+from humaneval.statistics.two_way import t_test, two_way
 
 Ties: TypeAlias = Literal["left out", "half"]
 
@@ -143,9 +142,7 @@ def _two_way_t(signs: Floats, worker: Codes, story: Codes, alternative: Alternat
     if not variance:
         return FlipTest(0.0)  # all signs are alike: the flips decide
     ratio = float(signs.sum()) / sqrt(variance)
-    towards = {"two-sided": -abs(ratio), "greater": -ratio, "less": ratio}[alternative]
-    sides = 2.0 if alternative == "two-sided" else 1.0
-    return FlipTest(min(1.0, sides * float(special.stdtr(by.freedom(), towards))))
+    return FlipTest(t_test(ratio, by.freedom(), alternative))
 
 
 def _sums(signs: Floats, codes: Codes) -> Codes:

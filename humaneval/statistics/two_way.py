@@ -13,6 +13,7 @@ from scipy import special
 
 from humaneval.errors import InputError
 from humaneval.statistics.arrays import Codes, Floats, encoded
+from humaneval.statistics.sign_flips import Alternative
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +83,15 @@ def effective(codes: Codes, weights: Floats | None = None) -> float:
 def t_quantile(freedom: float, level: float) -> float:
     """How many standard errors an interval reaches to either side."""
     return float(special.stdtrit(freedom, (1.0 + level) / 2.0))
+
+
+def z_quantile(level: float) -> float:
+    """The same of an error that is known."""
+    return float(special.ndtri((1.0 + level) / 2.0))
+
+
+def t_test(ratio: float, freedom: float, alternative: Alternative) -> float:
+    """p of an estimate that is `ratio` standard errors away from what is tested."""
+    towards = {"two-sided": -abs(ratio), "greater": -ratio, "less": ratio}[alternative]
+    sides = 2.0 if alternative == "two-sided" else 1.0
+    return min(1.0, sides * float(special.stdtr(freedom, towards)))

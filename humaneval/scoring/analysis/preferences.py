@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from humaneval.domain import Role
 from humaneval.scoring.analysis.estimable import estimated
@@ -14,13 +12,10 @@ from humaneval.scoring.judgments import Judgments
 from humaneval.scoring.questions.judging import Detail, DetailColumn
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.bradley_terry import BradleyTerry, RankInterval, Strength, bradley_terry
-from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.headline import PairedDifference
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.sign_flips import Alternative
-from humaneval.statistics.sign_test import BY_BOTH, SignTest, sign_test
-
-EITHER = "sign-flip permutations of workers and of stories and two-way clustered t, largest p"
+from humaneval.statistics.sign_test import SignTest, sign_test
 
 
 def pair_differences(
@@ -56,29 +51,8 @@ def _difference(
         interval = Interval(0.0, 1.0)
     around = Interval(2.0 * interval.low - 1.0, 2.0 * interval.high - 1.0)
     size = int(at.size)
-    tested = (found.method, *_tested(found, columns, alternative))
+    tested = (found.method, found.test, found.p, found.p_error)
     return PairedDifference(a, b, 2.0 * share - 1.0, around, *tested, size, float(size), note)
-
-
-class _Test(NamedTuple):
-    name: str
-    p: float
-    error: float
-
-
-def _tested(found: SignTest, columns: tuple[Floats, Codes, Codes], alternative: Alternative) -> _Test:
-    """The sign test, or the t test of the mean sign if its p is larger.
-
-    Tastes differ by annotator and by story at once, and a preference has both. Flips of either know one of
-    them: where both recur they reject 7 % of null studies at level .05. The error of the mean knows both.
-    """
-    mean = mean_interval(*columns)
-    if found.test != BY_BOTH or isinstance(mean.standard_error, NotEstimable) or not mean.standard_error:
-        return _Test(found.test, found.p, found.p_error)
-    t = mean.mean / mean.standard_error
-    tail = {"two-sided": -abs(t), "less": t, "greater": -t}[alternative]
-    p = float(special.stdtr(mean.freedom, tail)) * (2.0 if alternative == "two-sided" else 1.0)
-    return _Test(EITHER, max(p, found.p), found.p_error if found.p >= p else 0.0)
 
 
 def details(answers: Judgments, kept: Flags, level: float) -> tuple[Detail, ...]:
