@@ -1,4 +1,4 @@
-"""`db`: upgrade, back up or check the database."""
+"""`db`: upgrade, back up, check or clean the database."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from humaneval.errors import StoreError
 from humaneval.settings import without_password
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine
+from humaneval.store.erase import clean_files
 from humaneval.text import command
 
 
 @click.group()
 def db() -> None:
-    """Upgrade, back up or check the database."""
+    """Upgrade, back up, check or clean the database."""
 
 
 @db.command()
@@ -81,6 +82,22 @@ def check(app: App, as_json: bool) -> None:
         )
     if not as_json:
         say("The database is sound.")
+
+
+@db.command()
+@json_option
+@with_app
+def clean(app: App, as_json: bool) -> None:
+    """Write a SQLite database anew, without traces of deleted rows. Nobody can write to it meanwhile.
+
+    `worker forget` and `worker purge` do this themselves, unless the file is large and other programs use it.
+    """
+    left = clean_files(_existing(app), whoever_waits=True)
+    if as_json:
+        emit({"not_cleaned": left})
+        return
+    for line in left or ("The database holds no deleted rows any more.",):
+        say(line)
 
 
 def _existing(app: App) -> Engine:

@@ -29,7 +29,7 @@ from humaneval.report.infill_release import write_release
 from humaneval.report.methods import methods_paragraph
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.questions.question import DETECT
-from humaneval.scoring.response_table import read_responses, table_bytes
+from humaneval.scoring.response_table import read_responses, table_lines
 from humaneval.store.engine import batches, reading
 from humaneval.store.published import published_columns, to_the_second
 from humaneval.store.queries import deleted_forms, forms_set_aside
@@ -77,7 +77,7 @@ def make_archive(study: Study, *, tests: bool = False) -> Archived:
     """The archive of `study`. Raises InputError if there are no responses, and the errors of
     `humaneval.scoring.scores.score`."""
     with TemporaryDirectory() as folder:
-        made = _files(study, Path(folder) / "infills", tests)
+        made = _files(study, Path(folder), tests)
         return Archived(
             study.name,
             len(made.files),
@@ -93,19 +93,21 @@ class _Made(NamedTuple):
 
 
 def _files(study: Study, folder: Path, tests: bool) -> _Made:
-    """Every file of the archive by its name, including the manifest. Infills stay in `folder`."""
+    """Every file of the archive by its name, including the manifest. What is long stays in `folder`."""
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        made, about = _of_database(session, row, study.settings, tests)
+        made, about = _of_database(session, row, study.settings, tests, folder / RESPONSES)
     # From the archived files and not from the database, so that everybody else computes what is written here.
-    again = recompute(made)
+    again = recompute(made[STUDY], folder / RESPONSES)
     known = dossier(study, tests=tests, analysis=again.analysis)
     sheet = datasheet(known)
     software = known.data.repeat.software
-    write_release(study.engine, folder, study=study)
+    infills = folder / "infills"
+    write_release(study.engine, infills, study=study)
     files: dict[str, Content] = {
         **made,
-        **{f"infills/{path.name}": path for path in folder.iterdir()},
+        RESPONSES: folder / RESPONSES,
+        **{f"infills/{path.name}": path for path in infills.iterdir()},
         SCORES: again.scores,
         DETAILS: again.details,
         VERSIONS: document(dict(software)),
@@ -140,13 +142,16 @@ class _OfDatabase(NamedTuple):
     about: dict[str, Any]
 
 
-def _of_database(session: Session, study: StudyRow, settings: StudyFile, tests: bool) -> _OfDatabase:
+def _of_database(
+    session: Session, study: StudyRow, settings: StudyFile, tests: bool, responses: Path
+) -> _OfDatabase:
     frame = pd.DataFrame(published_columns(session, study))
     if frame.empty:
         raise no_responses(session, study)
     about = _about(session, study, frame, tests)
+    with responses.open("wb") as file:
+        file.writelines(table_lines(frame, responses))
     files = {
-        RESPONSES: table_bytes(frame, Path(RESPONSES)),
         STUDY: document(about),
         "study.toml": study.settings_text.encode(),
         RULES: document(_rules(settings, tests)),
@@ -165,19 +170,16 @@ class Recomputed(NamedTuple):
     rules: bytes
 
 
-def recompute(files: Mapping[str, bytes]) -> Recomputed:
+def recompute(study: bytes, responses: Path) -> Recomputed:
     """The scores and details that follow from the responses and settings of an archive, without a database.
 
     Raises InputError if these are not the files of an archive, and the errors of
     `humaneval.scoring.scores.score`.
     """
-    about = json.loads(files[STUDY])
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / RESPONSES
-        path.write_bytes(files[RESPONSES])
-        frame = read_responses(path)
+    about = json.loads(study)
     settings, tests = StudyFile.model_validate(about["settings"]), bool(about["tests"])
-    found = Collected(frame, settings, tests, about.get("sentences", SENTENCES)).analysis()
+    sentences = about.get("sentences", SENTENCES)
+    found = Collected(read_responses(responses), settings, tests, sentences).analysis()
     told = found.to_json()
     details = told.pop("details")
     if "question" not in about["settings"]:  # made when there was one, and nobody named it
@@ -194,10 +196,11 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
 def document(value: Any, digits: int = 17) -> bytes:
     """`value` as JSON whose bytes depend on it alone: keys sorted, floats to `digits` significant digits."""
     writer = json.JSONEncoder(ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    text = bytearray()
+    text = BytesIO()
     for some in batches(writer.iterencode(_rounded(value, digits)), TOGETHER):  # millions of short strings
-        text += "".join(some).encode()
-    return bytes(text + b"\n")
+        text.write("".join(some).encode())
+    text.write(b"\n")
+    return text.getvalue()
 
 
 def _rounded(value: Any, digits: int) -> Any:

@@ -1,15 +1,17 @@
-"""Checks an archive and computes its scores again. Nothing is unpacked to disk, and nothing in the archive is
-trusted unchecked."""
+"""Checks an archive and computes its scores again. Of its files only the responses are unpacked to disk, for
+that time and under a name of our own, and nothing in the archive is trusted unchecked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
@@ -53,6 +55,8 @@ BROKEN = (
 """What reading a zip raises if it is damaged, encrypted or of an unknown kind."""
 NEEDED = frozenset({RESPONSES, STUDY, SCORES, DETAILS, RULES, VERSIONS})
 """The files that are read. Of the others only the hash is computed."""
+HELD = NEEDED - {RESPONSES}
+"""Those that are small enough for memory."""
 CLOSE = 1e-4
 """Relative difference up to which details count as equal: fits end a little differently from one version to
 the next."""
@@ -76,11 +80,16 @@ def check_archive(path: Path) -> Checked:
 
     Raises InputError if the file is not an archive, is damaged or changed, or gives other results.
     """
-    files = read_archive(path)
+    with TemporaryDirectory() as folder:
+        return _checked(path, Path(folder) / RESPONSES)
+
+
+def _checked(path: Path, unpacked: Path) -> Checked:
+    files = read_archive(path, unpacked)
     try:
         about = json.loads(files[STUDY])
         told, responses = str(about["study"]), int(about["responses"])
-        again = recompute(files)
+        again = recompute(files[STUDY], unpacked)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(
@@ -89,8 +98,8 @@ def check_archive(path: Path) -> Checked:
         ) from None
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: {STUDY} is not that of an archive: {error}") from None
-    differences = list(_differences(_loaded(files, SCORES), json.loads(again.scores), SCORES, 0.0))
-    if differences or again.scores != files[SCORES]:
+    if again.scores != files[SCORES]:
+        differences = list(_differences(_loaded(files, SCORES), json.loads(again.scores), SCORES, 0.0))
         first = differences[0] if differences else f"{SCORES} is formatted differently"
         raise InputError(
             f"{path}: the recomputed scores differ: {first}{_more(differences)}", _made_with(files)
@@ -100,12 +109,14 @@ def check_archive(path: Path) -> Checked:
         raise InputError(
             f"{path}: the rules differ from those of {STUDY}: {rules[0]}{_more(rules)}", _made_with(files)
         )
-    details = list(_differences(_loaded(files, DETAILS), json.loads(again.details), DETAILS, CLOSE))
-    if details:
-        raise InputError(
-            f"{path}: the scores are right, but the recomputed details differ: {details[0]}{_more(details)}",
-            _made_with(files),
-        )
+    if again.details != files[DETAILS]:  # as objects, both take twenty times as much
+        details = list(_differences(_loaded(files, DETAILS), json.loads(again.details), DETAILS, CLOSE))
+        if details:
+            raise InputError(
+                f"{path}: the scores are right, but the recomputed details differ:"
+                f" {details[0]}{_more(details)}",
+                _made_with(files),
+            )
     return Checked(told, len(files), responses, sha256(files[MANIFEST]))
 
 
@@ -113,14 +124,16 @@ def _more(differences: Sequence[str]) -> str:
     return f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
 
 
-def read_archive(path: Path) -> dict[str, bytes]:
+def read_archive(path: Path, responses: Path) -> dict[str, bytes]:
     """The files that the scores follow from, the others empty, and the hash of every file checked.
+
+    The responses are written to a file, since they may be long.
 
     Raises InputError if it is not an archive, or if a file was changed.
     """
     try:
         with ZipFile(path) as archive:
-            return _files(archive, path)
+            return _files(archive, path, responses)
     except InputError:
         raise
     except OSError as error:
@@ -129,7 +142,7 @@ def read_archive(path: Path) -> dict[str, bytes]:
         raise InputError(f"{path}: this is not a zip, or it is damaged: {error}") from None
 
 
-def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
+def _files(archive: ZipFile, path: Path, responses: Path) -> dict[str, bytes]:
     entries = {entry.filename: entry for entry in archive.infolist()}
     if len(entries) != len(archive.infolist()):
         raise InputError(f"{path}: it holds two files of the same name")
@@ -164,20 +177,26 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
     for name, (digest, size) in listed.items():
         if entries[name].file_size != size:
             raise InputError(f"{path}: {name} has {entries[name].file_size} bytes instead of {size}", CHANGED)
-        needed, hashed = name in NEEDED, hashlib.sha256()
-        files[name] = archive.read(name) if needed else b""
-        with archive.open(name) as file:
-            while part := file.read(CHUNK):
-                hashed.update(part)
-        if hashed.hexdigest() != digest:
+        files[name] = archive.read(name) if name in HELD else b""
+        hashed = _hashed(archive, name, responses if name == RESPONSES else Path(os.devnull))
+        if hashed != digest:
             raise InputError(
-                f"{path}: {name} is not the file that was archived: its SHA-256 is {hashed.hexdigest()}, not"
-                f" {digest}",
+                f"{path}: {name} is not the file that was archived: its SHA-256 is {hashed}, not {digest}",
                 CHANGED,
             )
     if lacking := NEEDED - {VERSIONS} - set(files):
         raise InputError(f"{path}: this is not the archive of a study: it has no {min(lacking)}")
     return files
+
+
+def _hashed(archive: ZipFile, name: str, copy: Path) -> str:
+    """The SHA-256 of a file of the archive, which is copied meanwhile."""
+    hashed = hashlib.sha256()
+    with archive.open(name) as file, copy.open("wb") as written:
+        while part := file.read(CHUNK):
+            hashed.update(part)
+            written.write(part)
+    return hashed.hexdigest()
 
 
 CHANGED = "It was changed after it was made, or damaged in transit."

@@ -71,11 +71,32 @@ def read_responses(
     Raises InputError, naming the file, the line and the column, if the file cannot be used.
     """
     path = Path(path)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    text = decoded(data, path, encoding).text
+    found = _cells(path, encoding)
+    lines, cells = found.lines, found.of
+    if not lines:
+        raise InputError(f"{path}: there are no responses")
+    names = list(cells)
+    _check_columns(names, path)
+    # The question says later what is too large: here it is known for one only.
+    most = MOST_SENTENCES + 1 if question or {"question", "sentences"} & set(names) else SENTENCES
+
+    def read(name: str) -> pd.Series[Any]:
+        column = [_value(_Cell(*at), name, path, most) for at in zip(lines, cells.pop(name), strict=True)]
+        found: pd.Series[Any] = pd.Series(column, dtype=_dtype(name, column))
+        return found
+
+    return pd.DataFrame({name: read(name) for name in _in_order(names)})
+
+
+class _Cells(NamedTuple):
+    lines: list[int]
+    """The line of each response."""
+    of: dict[str, list[Any]]
+
+
+def _cells(path: Path, encoding: str | None) -> _Cells:
+    """The cells of a table by column. Equal texts are one, and the file's own text is let go."""
+    text = _text(path, encoding)
     json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
     lines: list[int] = []
     cells: dict[str, list[Any]] = {}
@@ -90,19 +111,15 @@ def read_responses(
         for column in cells.values():
             if len(column) < len(lines):
                 column.append(None)
-    if not lines:
-        raise InputError(f"{path}: there are no responses")
-    names = list(cells)
-    _check_columns(names, path)
-    # The question says later what is too large: here it is known for one only.
-    most = MOST_SENTENCES + 1 if question or {"question", "sentences"} & set(names) else SENTENCES
+    return _Cells(lines, cells)
 
-    def read(name: str) -> pd.Series[Any]:
-        column = [_value(_Cell(*at), name, path, most) for at in zip(lines, cells.pop(name), strict=True)]
-        found: pd.Series[Any] = pd.Series(column, dtype=_dtype(name, column))
-        return found
 
-    return pd.DataFrame({name: read(name) for name in _in_order(names)})
+def _text(path: Path, encoding: str | None) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    return decoded(data, path, encoding).text
 
 
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
@@ -127,6 +144,11 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
 def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
     """What `write_responses` would write to `path`. Raises InputError for another ending, or missing
     columns."""
+    return b"".join(table_lines(frame, path, excel=excel))
+
+
+def table_lines(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> Iterator[bytes]:
+    """The same line by line, after a byte order mark with `excel`."""
     names = [str(name) for name in frame.columns]
     _check_columns(names, path)
     names = _in_order(names)
@@ -139,10 +161,9 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
         lines = csv_lines(names, rows, "\t" if ending == ".tsv" else ",")
     else:
         raise InputError(f"{path}: the name of a table of responses must end in .csv, .tsv or .jsonl")
-    content = bytearray(csv_bytes("", excel=excel and ending not in JSON_LINES))
+    yield csv_bytes("", excel=excel and ending not in JSON_LINES)
     for line in lines:
-        content += line.encode()
-    return bytes(content)
+        yield line.encode()
 
 
 def decoded(data: bytes, path: Path, encoding: str | None) -> Decoded:

@@ -4,6 +4,11 @@ Whoever deletes the log beside the database, or copies another file over it, get
 goes on in files that nobody will ever read. Only SQLite changes these files, so each change must go with one
 in the index of its log: https://sqlite.org/walformat.html describes that. If only the time of the file has
 changed, as by `touch`, what is in it tells so.
+
+SQLite changes the file itself only when it copies pages from the log. So an older copy lacks what was copied
+last, and these pages tell it, even if rows were only changed and none added. One copy is not told: of a
+large file, changed nowhere that is looked at, put there before a new server's log was copied for the first
+time. No sign in the file is cheaper: its change counter (bytes 24 to 27) stays if the log is used.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import struct
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import random
@@ -29,8 +34,9 @@ INDEX_VERSION = 3007000
 """The only version of the index that there is. Of another one nothing is read."""
 INDEX_BYTES = 136
 LOG_HEADER, FRAME_HEADER = 32, 24
-EDGE, SAMPLES, SAMPLE = 256 * 1024, 64, 4096
-"""What of a file's bytes is compared: its first and last ones, and some between them, drawn each time."""
+EDGE, SAMPLES, SAMPLE = 4 * 1024**2, 64, 4096
+"""What of a file's bytes is compared: its first and last ones, some between them, drawn for each server, and
+the pages that were copied last from the log."""
 TRIES = 5
 """How often the files are read again if SQLite changes them meanwhile."""
 
@@ -79,6 +85,7 @@ class WatchedFiles:
         self._lock = threading.Lock()
         self._changed = False
         self._samples = sorted(random() for _ in range(SAMPLES))
+        self._copied_last: Sequence[int] = ()
         self._file = _identity(path)
         self._close: Callable[[], object] = _nothing
         self._seen: _Seen | None
@@ -165,23 +172,35 @@ class WatchedFiles:
     def _content(self, index: _Index | None) -> bytes:
         """A hash of some of the file's bytes, and of the last row of each table, without what is in the log.
 
-        Another state of the database differs in them: what is new comes last.
+        Another state of the database differs in them: what is new comes last, or was copied last.
         """
         if index is None or index.copied < index.copying or self._path is None:
             return b""
         found = hashlib.sha256()
         try:
+            if index.copied:  # a log that begins anew: the file is as the one before left it
+                self._copied_last = self._last_copied(index)
             size = os.fstat(self._content_of).st_size
-            places = [int(place * size) // SAMPLE * SAMPLE for place in self._samples]
-            for length, at in [(EDGE, 0), (EDGE, max(0, size - EDGE)), *((SAMPLE, at) for at in places)]:
+            parts = [(EDGE, 0), (EDGE, max(0, size - EDGE))]
+            parts += [(SAMPLE, int(place * size) // SAMPLE * SAMPLE) for place in self._samples]
+            parts += [(index.page_size, (page - 1) * index.page_size) for page in self._copied_last]
+            for length, at in parts:
                 found.update(os.pread(self._content_of, length, at))
             with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
                 tables = alone.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
                 last = [alone.execute(f'SELECT max(rowid) FROM "{name}"').fetchone() for (name,) in tables]
-        except (sqlite3.Error, OSError):
+        except (sqlite3.Error, OSError, struct.error):
             return b""
         found.update(repr((size, tables, last)).encode())
         return b"" if self._index is None or _read(self._index) != index else found.digest()
+
+    def _last_copied(self, index: _Index) -> list[int]:
+        """The numbers of the pages that SQLite copied last into the file."""
+        frame = FRAME_HEADER + index.page_size
+        with self._log.open("rb") as log:
+            log.seek(LOG_HEADER + max(0, index.copied - SAMPLES) * frame)
+            raw = log.read(min(index.copied, SAMPLES) * frame)
+        return sorted({struct.unpack_from(">I", raw, at)[0] for at in range(0, len(raw), frame)})
 
     def _log_is_right(self, index: _Index | None) -> bool:
         try:

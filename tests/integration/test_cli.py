@@ -232,6 +232,7 @@ def test_the_exit_codes_are_0_done_1_error_2_usage_3_in_part(
         ("--database /nowhere/at/all.db stories list", 1),
         ("--database mysql://host/db stories list", 2),
         ("--database nowhere.db db backup", 1),
+        ("--database nowhere.db db clean", 1),
         ("init --out nowhere", 2),
     ],
 )
@@ -335,6 +336,7 @@ def test_json_is_one_document_on_stdout_and_nothing_else(command: Command, study
         "status study",
         "db check",
         "db backup --out copy.db",
+        "db clean",
         "db upgrade",
         "init",
         "doctor",
