@@ -281,6 +281,31 @@ class TestLostAnswers:
         assert bonuses(world, ann) == [Decimal("0.50")]
 
     @pytest.mark.parametrize("faults", ["reply-lost", "unavailable"], indirect=True)
+    def test_P12_a_bonus_whose_answer_was_lost_is_looked_up_after_the_work_was_given_back(
+        self, world: World
+    ) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with pytest.raises(PlatformError):
+            pay(world, ann)
+        ask_returns(world.at(), [ann.submission], "Please return it.", dry_run=False)
+        ann.give_back()
+        there = bonuses(world, ann)
+        world.collect()
+        assert world.states() == {"superseded": 1}
+        if there:
+            assert pay(world, ann) == "paid"
+        else:
+            with pytest.raises(PlatformError, match="unconfirmed"):
+                pay(world, ann)
+        assert bonuses(world, ann) == there
+        books = reconcile(world.at())
+        assert (books.differences, books.left) == ((), 0)
+        with pytest.raises(PlatformError, match="it was given back, or its time ran out"):
+            pay(world, ann, purpose="another")
+
+    @pytest.mark.parametrize("faults", ["reply-lost", "unavailable"], indirect=True)
     def test_lost_work_whose_payment_was_not_answered_is_never_paid_twice(self, world: World) -> None:
         world.publish()
         ann = world.person("Ann")
