@@ -19,6 +19,7 @@ from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.workers import exclude_workers
 from humaneval.store.engine import reading
+from humaneval.store.queries import TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, WorkerIdentityRow, WorkerRow
 from tests.integration.prolific.people import Person, World
 
@@ -345,6 +346,38 @@ def test_P13_whoever_returns_the_work_after_answering_leaves_no_answers(anywhere
     assert anywhere.collect().notes == ()
     paid = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
     assert compensate_worker(anywhere.at(), **paid).paid
+
+
+def test_C40_one_person_in_two_studies_at_once_has_a_form_of_each_and_counts_once_if_the_second_excludes(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    first = world_of(sqlite_engine, "first")
+    other = world_of(sqlite_engine, "other")
+    second = world_of(sqlite_engine, "second", participants={"exclude_studies": ["first"]})
+    for world in (first, other, second):
+        world.publish()
+    here, beside, later = (world.person("Ann") for world in (first, other, second))
+    for person in (here, beside, later):
+        assert person.take().form(field="form") is not None
+    for person in (here, beside, later):
+        person.answer()
+        person.finish()
+    waiting = second.person("Ben")
+    assert waiting.reserve()  # before he takes part in the first one
+    ben = first.person("Ben")
+    ben.take()
+    ben.answer()
+    ben.finish()
+    waiting.start()
+    told = waiting.open()
+    assert told.form(field="form") is None
+    assert codes(second)[SCREENED_OUT] in told.html
+    new = [world.collect().new for world in (first, other, second)]
+    assert new == [2, 1, 1]
+    with reading(sqlite_engine) as session:
+        why = dict(session.execute(select(AssignmentRow.external_id, AssignmentRow.excluded)).all())
+    assert why[later.submission] == TOOK_PART_ELSEWHERE
+    assert (why[here.submission], why[beside.submission], why[ben.submission]) == ("", "", "")
 
 
 def kept_answers(world: World) -> list[str]:
