@@ -39,8 +39,11 @@ def money(value: str | int | Decimal) -> Decimal:
     return exact
 
 
-NO_FEES = ("local", "link")
+NO_FEES = ("local", "link", "csv")
 """Where nobody takes fees. The marketplace of one's own writes those of Mechanical Turk into its books."""
+
+BY_RULE = ("sandbox", "production")
+"""Where fees follow Mechanical Turk's published prices. Prolific says its own when it is asked."""
 
 SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
 
@@ -54,13 +57,13 @@ def sign_of(currency: str) -> str:
     return SIGNS.get(currency) or (f"{currency} " if currency else "")
 
 
-def dollars(amount: Decimal) -> str:
+def shown(amount: Decimal, sign: str = "$") -> str:
     """An amount for display.
 
-    >>> dollars(Decimal("96089.28"))
-    '$96,089.28'
+    >>> shown(Decimal("96089.28")), shown(Decimal("0.8"), "£")
+    ('$96,089.28', '£0.80')
     """
-    return f"${amount:,.2f}"
+    return f"{sign}{amount:,.2f}"
 
 
 def reward_fee(reward: Decimal, assignments: int, *, masters: bool = False) -> Decimal:

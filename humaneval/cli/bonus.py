@@ -81,4 +81,4 @@ def bonus(
     elif paid.state == "paid":
         say(f"{at.sign}{paid.amount} for {purpose!r} was paid before; nothing was paid now.")
     else:
-        say("$0.00: no payment due.")
+        say(f"{at.sign}0.00: no payment due.")

@@ -60,6 +60,12 @@ def publish_links(
             " them out again.",
             err=True,
         )
+    if at.settings.participants.exclude_studies and not links.panel:
+        say(
+            "Note: exclude_studies keeps out people whom a panel names by the same id. Nobody of an open or a"
+            " personal link is known in another study.",
+            err=True,
+        )
     if options.dry_run:
         _tell_plan(plan, options)
         return

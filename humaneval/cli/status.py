@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
+from humaneval.cli.panel_list import tell_panel_list
 from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
 from humaneval.crowd.addresses import published_at
 from humaneval.crowd.advice import next_steps, progress_lines, unpublished
@@ -29,9 +31,19 @@ from humaneval.text import command
         " something is not explained."
     ),
 )
+@click.option(
+    "--panel-list",
+    "panel_list",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help=(
+        "Compare a panel's own list of people, a CSV file, with the answers that came by its link. Exit code"
+        " 3 if they differ."
+    ),
+)
 @json_option
 @with_app
-def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
+def status(app: App, study: str, with_books: bool, panel_list: Path | None, as_json: bool) -> None:
     """Show how far STUDY is, and what it has cost.
 
     There is a line for each endpoint: how many forms are submitted and usable, and when the rest will be.
@@ -43,6 +55,9 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     are as planned.
     """
     opened = app.study(study)
+    if panel_list is not None:
+        tell_panel_list(app.at("link", opened), panel_list, as_json=as_json)
+        return
     there = {name: ask(app.at(name, opened)) for name in published_at(opened)}
     lines, simulated = study_status(opened, there=there), is_simulated(opened)
     books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}

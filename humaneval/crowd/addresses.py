@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from enum import Enum
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import select
@@ -12,14 +14,15 @@ from humaneval.crowd.link import Invitation
 from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.fees import BY_RULE, shown
 from humaneval.store.engine import reading
 from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow
+from humaneval.study.planned_cost import PUBLISH as PUBLISH
 from humaneval.study.stored import Study
 from humaneval.text import command, counted
 
 T = TypeVar("T")
 
-PUBLISH = "publish"
 GONE = "HIT"
 """The difference between a HIT that should be up and a platform that no longer has it."""
 INVITE = "invite"
@@ -60,9 +63,27 @@ def endpoints_of(study: Study) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hit.endpoint for hit in open_ones or published or hits))
 
 
-def takes_fees(study: Study) -> bool:
-    """Whether the study is where Amazon takes fees. A marketplace of one's own only writes them down."""
-    return not {"sandbox", "production", "csv"}.isdisjoint(endpoints_of(study))
+def fees_of(study: Study) -> Fees:
+    """Who takes fees where the study is up. A marketplace of one's own only writes them down."""
+    there = set(endpoints_of(study))
+    if "prolific" in there:
+        return Fees.PROLIFIC
+    return Fees.NOBODY if there.isdisjoint(BY_RULE) else Fees.AMAZON
+
+
+class Fees(Enum):
+    """Who takes fees on top of what people get."""
+
+    NOBODY = ""
+    AMAZON = "amazon"
+    PROLIFIC = "prolific"
+
+    def on_top(self, study: str, fees: Decimal, sign: str) -> str:
+        """What comes on top of the rewards, in words; `fees` are those at Mechanical Turk's rates."""
+        if self is Fees.PROLIFIC:
+            ask = command("publish", study, "--to", "prolific", "--dry-run")
+            return f", and Prolific takes fees, which this shows: {ask}"
+        return f", and {shown(fees, sign)} fees at Mechanical Turk's rates" if self is Fees.AMAZON else ""
 
 
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:

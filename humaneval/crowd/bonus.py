@@ -25,7 +25,7 @@ from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 
 MAX_PURPOSE = 100
@@ -71,10 +71,10 @@ def pay_bonus(
     reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
     refuse_by_link(at, assignment, NO_BONUS)
     refuse_elsewhere(at)
-    _look_before_paying(at, assignment)
+    _look_before_paying(at, assignment, purpose)
     cost = at.platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
     terms = _Terms(BONUS, purpose, amount, cost.fees, reason)
-    return _paid(at, lambda session: find_assignment(session, at, assignment), terms, dry_run=dry_run)
+    return _paid(at, lambda session: _work(session, at, assignment, purpose), terms, dry_run=dry_run)
 
 
 def pay_lost_work(
@@ -116,10 +116,28 @@ def _paid(
     return BonusPaid(terms.amount, terms.fee, True, "paid")
 
 
-def _look_before_paying(at: StudyAtPlatform, assignment: str) -> None:
+def _work(session: Session, at: StudyAtPlatform, assignment: str, purpose: str) -> AssignmentRow:
+    """The work that a bonus is for. It was given back since, if the bonus may have been paid before that."""
+    tried = session.scalars(
+        select(AssignmentRow)
+        .join(PaymentRow, PaymentRow.assignment_id == AssignmentRow.id)
+        .where(
+            AssignmentRow.study_id == at.id,
+            AssignmentRow.endpoint == at.endpoint,
+            AssignmentRow.external_id == assignment,
+            AssignmentRow.state.not_in(COLLECTED),
+            PaymentRow.kind == BONUS,
+            PaymentRow.purpose == purpose,
+            PaymentRow.state == "due",
+        )
+    ).one_or_none()
+    return find_assignment(session, at, assignment) if tried is None else tried
+
+
+def _look_before_paying(at: StudyAtPlatform, assignment: str, purpose: str) -> None:
     """Raise PlatformError if the HIT of this work is gone, or differs from the plan unaccepted."""
     with reading(at.engine) as session:
-        work = find_assignment(session, at, assignment)
+        work = _work(session, at, assignment, purpose)
         session.expunge_all()
     look(at, [hit for hit in up(at.study, at.endpoint) if hit.id == work.hit_id])
     with reading(at.engine) as session:
@@ -144,6 +162,8 @@ class _Bonus(NamedTuple):
     """That payment may have been made."""
     most: Decimal
     """What this may cost with fees: the sum that somebody agreed to."""
+    given_back: bool
+    """The work is no longer submitted: only what was paid before is looked up."""
 
 
 def _payment(session: Session, at: StudyAtPlatform, work: AssignmentRow, terms: _Terms) -> PaymentRow:
@@ -204,6 +224,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         row.request.get(PREPARED, ""),
         row.state == "pending" and PREPARED in row.request,
         payment.amount + payment.fee,
+        payment.kind == BONUS and work.state not in COLLECTED,
     )
 
 
@@ -220,6 +241,12 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
                 return
             if bonus.unsure:
                 raise _unconfirmed(at, bonus)
+        if bonus.given_back:
+            raise PlatformError(
+                f"assignment {bonus.assignment} is no longer submitted at {at.endpoint}: nothing was paid",
+                "The person has given the work back, or their time ran out.",
+                nothing_done=True,
+            )
         token = _prepared(at, bonus) or bonus.intent.token
         at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
 

@@ -23,7 +23,7 @@ from humaneval.crowd.figures import Difference
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.panel_postbacks import Told, perform_postbacks
 from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
-from humaneval.crowd.reopened import free_reopened
+from humaneval.crowd.reopened import delete_returned, free_reopened
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -130,6 +130,7 @@ def collect_work(
     for hit in hits:
         if hit.id in asked:
             free_reopened(at, hit.id, at.platform.given_up(hit.external_id))
+            notes += delete_returned(at, hit.id, at.platform.returned(hit.external_id))
             notes += at.platform.notes(hit.external_id)
     with writing(at.engine) as session:
         hold_study(session, at.id)

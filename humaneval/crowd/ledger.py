@@ -125,15 +125,21 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
         .order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
     ).first()
     if found is None:
-        elsewhere = session.scalar(
+        elsewhere = session.scalars(
             select(AssignmentRow.endpoint).where(
                 AssignmentRow.study_id == at.id, AssignmentRow.external_id == external_id
             )
-        )
-        if elsewhere is not None:
+        ).all()
+        if at.endpoint in elsewhere:
+            raise PlatformError(
+                f"assignment {given} is not submitted at {at.endpoint}:"
+                " it was given back, or its time ran out",
+                f"If it is submitted now, fetch it: {command('collect', at.name, '--to', at.endpoint)}",
+            )
+        if elsewhere:
             raise UsageError(
-                f"assignment {given} is at {elsewhere}, not at {at.endpoint}",
-                f"Use --to {elsewhere}.",
+                f"assignment {given} is at {elsewhere[0]}, not at {at.endpoint}",
+                f"Use --to {elsewhere[0]}.",
             )
         raise UsageError(
             f"the study has no assignment {given!r} at {at.endpoint}",

@@ -147,6 +147,9 @@ class Link:
     def given_up(self, external_id: str) -> Collection[str]:
         return ()
 
+    def returned(self, external_id: str) -> Collection[str]:
+        return ()
+
     def notes(self, external_id: str) -> Sequence[str]:
         return ()
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import and_, select, true, update
+from sqlalchemy import and_, func, select, true, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import (
@@ -113,20 +114,21 @@ def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -
     return worker_id in who_took_part_elsewhere(session, study, endpoint)
 
 
-def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> set[int]:
-    """The workers who have done a form of a study whose participants this study excludes."""
+def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> dict[int, datetime | None]:
+    """The workers who have done a form of a study whose participants this study excludes, and when they
+    first opened one."""
     others = [other.id for other in _excluded_studies(session, study)]
     if not others:
-        return set()
-    return set(
-        session.scalars(
-            select(AssignmentRow.worker_id).where(
-                AssignmentRow.study_id.in_(others),
-                AssignmentRow.endpoint == endpoint,
-                COUNTING,
-            )
-        )
+        return {}
+    began = func.coalesce(AssignmentRow.opened_at, AssignmentRow.answered_at, AssignmentRow.submitted_at)
+    done = select(AssignmentRow.worker_id, began).where(
+        AssignmentRow.study_id.in_(others), AssignmentRow.endpoint == endpoint, COUNTING
     )
+    first: dict[int, datetime | None] = {}
+    for worker, moment in session.execute(done):
+        known = first.get(worker, moment)
+        first[worker] = None if known is None or moment is None else min(known, moment)
+    return first
 
 
 def _excluded_studies(session: Session, study: Study) -> Sequence[StudyRow]:

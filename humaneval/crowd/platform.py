@@ -277,6 +277,9 @@ class Platform(Protocol):
         """The assignments of an offer whose places are open again: returned, out of time or rejected there.
         Only of a platform that tells."""
 
+    def returned(self, external_id: str) -> Collection[str]:
+        """Those of them that people have given back themselves. Only of a platform that tells."""
+
     def notes(self, external_id: str) -> Sequence[str]:
         """What a person must look at among the submissions that were just listed, one line each."""
 

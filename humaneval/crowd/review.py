@@ -250,7 +250,9 @@ def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[_Work
             more = forms_allowed(session, study, endpoint, worker_id)
             found.update({each.id: TOOK_PART for each in forms[more:]})
         if worker_id in elsewhere:
-            found.update({each.id: TOOK_PART_ELSEWHERE for each in forms})
+            began = elsewhere[worker_id]
+            met = [each for each in forms if began is None or each.sent_at is None or began < each.sent_at]
+            found.update({each.id: TOOK_PART_ELSEWHERE for each in met})
     return found
 
 

@@ -74,7 +74,7 @@ class MoneyFacts:
     bonuses: Decimal | None = None
     fees: Decimal | None = None
     planned: Decimal | None = None
-    """Rewards, bonuses and fees as planned."""
+    """Rewards and fees as planned, by the platforms' own rates."""
     spent: Decimal | None = None
     """Rewards, bonuses and fees as confirmed by the platform."""
     median_seconds: float | None = None

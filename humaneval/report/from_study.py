@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from humaneval import __version__
 from humaneval.domain import SENTENCES
-from humaneval.fees import NO_FEES, reward_fee
+from humaneval.fees import NO_FEES
 from humaneval.report.contents import (
     DesignFacts,
     ExampleFacts,
@@ -41,7 +41,6 @@ from humaneval.store.queries import READ_TOGETHER, deleted_forms, response_colum
 from humaneval.store.tables import (
     AssignmentRow,
     GeneratorRow,
-    HitRow,
     InfillRow,
     PassageRow,
     PaymentRow,
@@ -54,6 +53,7 @@ from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
+from humaneval.study.planned_cost import planned_cost
 from humaneval.study.scores import ready
 from humaneval.study.stored import Study, hash_of_rows, settings_of
 from humaneval.study.wage import hourly_at, median_minutes
@@ -229,11 +229,6 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns)
         if payment.endpoint not in NO_FEES:
             paid["fees"] += payment.fee
     reward, rewards = settings.hit.reward, _rewards(session, study)
-    hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id)).all()
-    planned = Decimal("0.00")
-    for hit in hits:
-        fee = 0 if hit.endpoint in NO_FEES else reward_fee(reward, hit.assignments)
-        planned += hit.assignments * (reward + fee)
     minutes = median_minutes(_open_seconds(session, study, own))
     return MoneyFacts(
         currency=settings.hit.currency,
@@ -242,7 +237,7 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns)
         rewards=paid["reward"],
         bonuses=paid["bonus"],
         fees=paid["fees"],
-        planned=planned,
+        planned=planned_cost(session, study.id, settings),
         spent=paid["reward"] + paid["bonus"] + paid["fees"],
         median_seconds=minutes * 60 if minutes else None,
         median_hourly=hourly_at(reward, minutes),

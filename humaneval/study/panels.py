@@ -108,6 +108,11 @@ class PanelSection(Section):
     postback_granted: Annotated[str, Field(pattern=r"^([A-Za-z_][\w.-]*=\S.*)?$")] = ""
     postback_already: Pattern = ""
     postback_repeats: bool = False
+    list_worker: Printable = ""
+    list_session: Printable = ""
+    list_code: Printable = ""
+    list_outcome: Printable = ""
+    list_done: Pattern = ""
 
 
 _BEFORE = ("pay", "worker_parameter", "session_parameter", "completion_code", "completion_url")

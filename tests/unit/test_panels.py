@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from humaneval.crowd.link import panel_address
+from humaneval.crowd.panel_list_file import read_list
 from humaneval.crowd.panel_postbacks import read_reply
 from humaneval.crowd.panels import Ended, HandBack, Person, handed_back, postback_address, with_parameter
-from humaneval.errors import PlatformError, SettingsError
+from humaneval.errors import InputError, PlatformError, SettingsError
 from humaneval.resources import bundled
 from humaneval.study.contradictions import doubts
 from humaneval.study.file import StudyFile, read_study_file
@@ -240,3 +242,23 @@ def test_a_panel_without_an_element_to_look_at_says_yes_with_its_status() -> Non
     assert read_reply(plain, 204, "", []) == "HTTP 204"
     with pytest.raises(PlatformError):
         read_reply(plain, 400, "no", [])
+
+
+def test_P27_columns_are_found_by_their_names_however_the_panel_writes_them(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("\ufeffState;PARTICIPANT_ID;x\nok;a;1\nreturned;b\n;;\n", encoding="utf-8")
+    file = study({"list_outcome": "State", "list_done": "ok"}, panel="cloudresearch", completion_code="C")
+    found = read_list(path, file)
+    assert [(each.line, each.worker, each.is_done) for each in found.lines] == [
+        (2, "a", True),
+        (3, "b", False),
+    ]
+    assert not found.has_codes
+
+
+def test_P27_a_list_without_the_column_of_ids_is_refused_with_the_columns_that_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("Name,Code\nAnn,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no column 'PROLIFIC_PID'; it has: Name, Code") as caught:
+        read_list(path, study())
+    assert "panel.list_worker" in caught.value.hint

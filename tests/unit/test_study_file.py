@@ -255,6 +255,11 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "postback_granted": "status=ok",
             "postback_already": "before",
             "postback_repeats": True,
+            "list_worker": "Person",
+            "list_session": "Visit",
+            "list_code": "Code",
+            "list_outcome": "State",
+            "list_done": "ok",
         },
         "prolific": {"devices": ["desktop"], "filters": [{"filter_id": "age"}]},
         "participants": {

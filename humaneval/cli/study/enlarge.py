@@ -7,9 +7,9 @@ import sys
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say
-from humaneval.crowd.addresses import endpoints_of, takes_fees
+from humaneval.crowd.addresses import Fees, endpoints_of, fees_of
 from humaneval.errors import UsageError
-from humaneval.fees import dollars
+from humaneval.fees import shown
 from humaneval.study.enlarge import WARNING, Proposal, propose
 from humaneval.study.enlarge import enlarge as add_rows
 from humaneval.text import command, counted
@@ -35,28 +35,31 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     additions, then asks. Each call adds new rows. The next `publish` puts up HITs for the new rows alone.
     """
     study = app.study(name)
-    proposed, with_fees = propose(study, annotators), takes_fees(study)
+    proposed, fees, sign = propose(study, annotators), fees_of(study), study.settings.hit.sign
+    document = {"study": name, **proposed.to_json()}
+    if fees is Fees.PROLIFIC or sign != "$":  # those at Mechanical Turk's rates are of no use then
+        document |= {"fees": None, "cost": None}
     if options.dry_run:
         if options.as_json:
-            emit({"study": name, **proposed.to_json()})
+            emit(document)
         else:
-            _tell(name, annotators, proposed, with_fees=with_fees)
+            _tell(name, annotators, proposed, fees, sign)
             say("Nothing was added.")
         return
     if not options.as_json:
-        _tell(name, annotators, proposed, with_fees=with_fees)
+        _tell(name, annotators, proposed, fees, sign)
     if not yes:
-        _confirm(name, annotators, proposed, with_fees=with_fees)
+        _confirm(name, annotators, proposed, fees, sign)
     made = add_rows(study, annotators, reason.strip(), rows_before=proposed.rows_before)
     if options.as_json:
-        emit({"study": name, **proposed.to_json(), **made.to_json()})
+        emit({**document, **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")
     where = endpoints_of(study) or ("local",)
     say(f"Next: {command('publish', name, '--to', where[0])}")
 
 
-def _tell(name: str, annotators: int, proposed: Proposal, *, with_fees: bool) -> None:
+def _tell(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str) -> None:
     say(
         f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has"
         f" {proposed.rows_after:,}."
@@ -65,19 +68,20 @@ def _tell(name: str, annotators: int, proposed: Proposal, *, with_fees: bool) ->
         say(each.describe())
     say(f"People work {proposed.minutes / 60:,.1f} hours on them.")
     if proposed.rewards:
-        fees = f", and {dollars(proposed.fees)} fees at Mechanical Turk's rates" if with_fees else ""
-        say(f"They get {dollars(proposed.rewards)} if all are approved{fees}.")
+        on_top = fees.on_top(name, proposed.fees, sign)
+        say(f"They get {shown(proposed.rewards, sign)} if all are approved{on_top}.")
     if proposed.responses_before:
         say(f"{WARNING} Responses so far: {proposed.responses_before:,}.", err=True)
 
 
-def _confirm(name: str, annotators: int, proposed: Proposal, *, with_fees: bool) -> None:
+def _confirm(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str) -> None:
     """Ask, and name earlier additions in the question. Without a terminal, refuse and say what to type."""
     before = "".join(
         f" on {each.at:%Y-%m-%d} {each.rows_after - each.rows_before:,};" for each in proposed.earlier
     )
-    amount = proposed.cost if with_fees else proposed.rewards
-    cost = f" for {dollars(amount)}" if amount else ""
+    amount = proposed.cost if fees is Fees.AMAZON else proposed.rewards
+    cost = f" for {shown(amount, sign)}" if amount else ""
+    cost += " and Prolific's fees" if cost and fees is Fees.PROLIFIC else ""
     added = f" (added before:{before.removesuffix(';')})" if before else ""
     if not sys.stdin.isatty():
         raise UsageError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from humaneval.fees import dollars
+from humaneval.fees import shown
 from humaneval.study.hit_section import HitSection
 
 
@@ -12,8 +12,8 @@ def pay(hit: HitSection) -> str:
     minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
     if not hit.reward:
         return f"The form promises no pay for about {minutes}: reward under [hit] in a study file sets one."
+    reward, hourly = shown(hit.reward, hit.sign), shown(hit.hourly, hit.sign)
     return (
-        f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour: reward"
-        " and expected_minutes under [hit] in a study file set that. You pay people yourself; only publishing"
-        " with --live charges you."
+        f"The form promises {reward} for about {minutes}, {hourly} an hour: reward and expected_minutes under"
+        " [hit] in a study file set that. You pay people yourself; only publishing with --live charges you."
     )

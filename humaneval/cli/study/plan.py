@@ -12,7 +12,7 @@ import click
 from humaneval.cli.numbers import ANNOTATORS, SHARE, Number, Whole
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.cli.study.plan_text import tell_plan
-from humaneval.crowd.addresses import takes_fees
+from humaneval.crowd.addresses import Fees, fees_of
 from humaneval.errors import UsageError
 from humaneval.interface.plans import plan_document as plan_document
 from humaneval.planning.cues import CueScore
@@ -93,16 +93,16 @@ def plan(
     if replaced := preset_over(file, preset):
         say(replaced, err=True)
     cues: Sequence[CueScore] = ()
-    with_fees = False
+    fees = Fees.NOBODY
     if name is None:
         settings = read_study_file(file, preset=preset).settings
         for doubt in doubts(settings):
             say(f"Please check: {doubt}.", err=True)
-        planned = plan_of(settings)
+        planned, sign = plan_of(settings), settings.hit.sign
     else:
         study = app.study(name)
-        planned, cues = plan_of_study(study), cues_of(study)
-        with_fees = takes_fees(study)
+        planned, cues, sign = plan_of_study(study), cues_of(study), study.settings.hit.sign
+        fees = fees_of(study)
     given: dict[str, Any] = {
         "annotators": annotators,
         "expected_score": score,
@@ -122,6 +122,9 @@ def plan(
         rows, pair = draft(planned)
         drawn = simulate(planned, rows, studies, pair)
     if as_json:
-        emit({"study": name, **plan_document(planned, seen, cues, drawn)})
+        document = plan_document(planned, seen, cues, drawn)
+        if fees is Fees.PROLIFIC or sign != "$":  # those at Mechanical Turk's rates are of no use then
+            document["outlook"] |= {"fees": None, "cost": None}
+        emit({"study": name, **document})
     else:
-        tell_plan(planned, seen, cues, drawn, with_fees=with_fees)
+        tell_plan(planned, seen, cues, drawn, sign=sign, fees=fees.on_top(name or "", seen.fees, sign))

@@ -141,11 +141,12 @@ def tell_plan(
     cues: Sequence[CueScore],
     drawn: Power | None = None,
     *,
-    with_fees: bool = False,
+    sign: str = "$",
+    fees: str = "",
 ) -> None:
     """Print a plan: annotators, power, intervals, spammers, cost and cues. Warn if the study is too small.
 
-    `with_fees` says whether the study is up where Amazon takes fees.
+    `sign` is of the currency. `fees` says what comes on top of the rewards, if anything does.
     """
     _tell_size(planned, seen)
     say()
@@ -154,7 +155,7 @@ def tell_plan(
     _tell_intervals(planned, seen)
     if planned.spammers and planned.controls:
         _tell_spammers(planned, seen)
-    _tell_cost(planned, seen, with_fees=with_fees)
+    _tell_cost(planned, seen, sign, fees)
     if warning := power_warning(planned, seen):
         say()
         say(warning)
@@ -162,14 +163,13 @@ def tell_plan(
         _tell_cues(planned, cues)
 
 
-def _tell_cost(planned: Plan, seen: Outlook, *, with_fees: bool) -> None:
+def _tell_cost(planned: Plan, seen: Outlook, sign: str, fees: str) -> None:
     say(f"People work {seen.hours:,.1f} hours, at {planned.expected_minutes:g} minutes for each form.")
     if planned.reward:
         forms = counted(planned.handed_out, "form")
-        fees = f", and ${seen.fees:,} fees at Mechanical Turk's rates" if with_fees else ""
         say(
-            f"They get ${seen.rewards:,} if all {forms} are paid ${planned.reward}{fees}. reward under [hit]"
-            " in a study file sets that; 0 means no pay."
+            f"They get {sign}{seen.rewards:,} if all {forms} are paid {sign}{planned.reward}{fees}."
+            " reward under [hit] in a study file sets that; 0 means no pay."
         )
 
 

@@ -241,6 +241,9 @@ class MTurk:
     def given_up(self, external_id: str) -> Collection[str]:
         return ()  # it does not tell
 
+    def returned(self, external_id: str) -> Collection[str]:
+        return ()  # as `given_up`
+
     def notes(self, external_id: str) -> Sequence[str]:
         return ()
 

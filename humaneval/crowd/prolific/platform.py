@@ -164,6 +164,9 @@ class Prolific:
     def given_up(self, external_id: str) -> Collection[str]:
         return self._submitted.given_up(external_id)
 
+    def returned(self, external_id: str) -> Collection[str]:
+        return self._submitted.returned(external_id)
+
     def notes(self, external_id: str) -> Sequence[str]:
         return list(self._submitted.notes(external_id))
 

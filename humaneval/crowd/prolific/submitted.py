@@ -18,6 +18,7 @@ from humaneval.crowd.prolific.sessions import (
     IN_PART,
     KNOWN,
     REOPENED,
+    RETURNED,
     SCREENED,
     Session,
     major,
@@ -110,9 +111,15 @@ class Submitted:
 
     def given_up(self, external_id: str) -> Collection[str]:
         """The submissions whose places are open again."""
+        return [each.id for each in self._just_listed(external_id) if each.status in REOPENED]
+
+    def returned(self, external_id: str) -> Collection[str]:
+        """The submissions that people have given back themselves."""
+        return [each.id for each in self._just_listed(external_id) if each.status == RETURNED]
+
+    def _just_listed(self, external_id: str) -> list[Session]:
         there = self._listed.get(external_id)
-        listed = self.sessions(external_id) if there is None else there
-        return [each.id for each in listed if each.status in REOPENED]
+        return self.sessions(external_id) if there is None else there
 
     def notes(self, external_id: str) -> Iterator[str]:
         """What a person must look at among the submissions that were just listed, one line each."""

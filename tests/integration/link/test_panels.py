@@ -5,17 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.crowd.review import MISSED_CONTROL
 from humaneval.errors import SettingsError
-from humaneval.simulated.browser import Browser
+from humaneval.simulated.browser import Browser, Page
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, WorkerIdentityRow
+from humaneval.store.queries import TOOK_PART_ELSEWHERE
+from humaneval.store.tables import AssignmentRow, StudyRow, WorkerIdentityRow
 from humaneval.study.file import read_study_file
-from tests.integration.link.people import begin, form_hash, heading, panel, send, take
+from tests.commands import Command
+from tests.integration.link.people import LinkStudy, begin, form_hash, heading, panel, send, take
 
 ONCE = "You have already taken part"
 
@@ -93,6 +97,64 @@ def test_the_same_member_takes_part_in_pilot_and_main_study(sqlite_engine: Engin
     assert heading(take(f"{pilot.panel_link()}?rid=R1")) == "Thank you"
     assert heading(take(f"{main.panel_link()}?rid=R1")) == "Thank you"
     assert (len(pilot.responses()), len(main.responses())) == (4, 4)
+
+
+EXCLUDING = {"participants": {"exclude_studies": ["first"]}, "link": {"screened_out": "AWAY"}}
+
+
+def test_C40_a_member_of_an_excluded_study_gets_no_form_of_the_next(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    first = by_link(sqlite_engine, "first")
+    second = by_link(sqlite_engine, "second", **EXCLUDING)
+    old, new = first.panel_link(), second.panel_link()
+    assert heading(take(panel(old, "P1", "S1"))) == "Thank you"
+    told = begin(panel(new, "P1", "S2"))
+    assert (form_there(told), "AWAY" in told.html) == (False, True)
+    assert form_there(begin(panel(new, "P2", "S3")))
+
+
+def test_C40_a_member_of_two_studies_at_once_counts_in_the_second_only_before_meeting_the_first(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    first = by_link(sqlite_engine, "first")
+    second = by_link(sqlite_engine, "second", **EXCLUDING)
+    old, new = first.panel_link(), second.panel_link()
+    at_once = begin(panel(new, "P1", "S1")), begin(panel(old, "P1", "S2"))
+    for page in reversed(at_once):
+        assert heading(send(page)) == "Thank you"
+    assert heading(take(panel(new, "P2", "S3"))) == "Thank you"
+    assert heading(take(panel(old, "P2", "S4"))) == "Thank you"  # after the second study
+    for study in (first, second):
+        assert study.collect().submissions == 2
+    assert excluded(first) == {}
+    assert excluded(second) == {"S1": TOOK_PART_ELSEWHERE}
+
+
+def test_C40_whoever_publishes_an_open_link_reads_that_nobody_of_it_is_known_elsewhere(
+    sqlite_engine: Engine, sqlite_database: str, study_factory: Callable, command: Command, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    study_factory(sqlite_engine, "first")
+    study_factory(sqlite_engine, "second", participants={"exclude_studies": ["first"]})
+    told = [
+        command("publish", "second", "--to", "link", *more, "--dry-run").err for more in ([], ["--panel"])
+    ]
+    assert ["is known in another study" in each for each in told] == [True, False]
+
+
+def form_there(page: Page) -> bool:
+    return page.form(field="form") is not None
+
+
+def excluded(study: LinkStudy) -> dict[str, str]:
+    """Why forms do not count, by the panel's session, but for answers that miss the control."""
+    with reading(study.engine) as session:
+        query = select(AssignmentRow.external_id, AssignmentRow.excluded).join(
+            StudyRow, StudyRow.id == AssignmentRow.study_id
+        )
+        found = session.execute(query.where(StudyRow.name == study.name)).all()
+    return {id.partition("-")[0]: why for id, why in found if why and why != MISSED_CONTROL}
 
 
 def test_forms_for_one_person_as_many_as_the_study_says(sqlite_engine: Engine, by_link: Callable) -> None:

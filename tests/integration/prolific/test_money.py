@@ -28,6 +28,8 @@ from humaneval.market.prolific.tables import Status
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow
 from humaneval.study.enlarge import enlarge
+from humaneval.study.planned_cost import planned_cost
+from tests.commands import Command
 from tests.integration.prolific.people import Person, World
 
 BONUS = {"amount": Decimal("0.50"), "reason": "thorough", "purpose": "thorough"}
@@ -281,6 +283,31 @@ class TestLostAnswers:
         assert bonuses(world, ann) == [Decimal("0.50")]
 
     @pytest.mark.parametrize("faults", ["reply-lost", "unavailable"], indirect=True)
+    def test_P12_a_bonus_whose_answer_was_lost_is_looked_up_after_the_work_was_given_back(
+        self, world: World
+    ) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with pytest.raises(PlatformError):
+            pay(world, ann)
+        ask_returns(world.at(), [ann.submission], "Please return it.", dry_run=False)
+        ann.give_back()
+        there = bonuses(world, ann)
+        world.collect()
+        assert world.states() == {"superseded": 1}
+        if there:
+            assert pay(world, ann) == "paid"
+        else:
+            with pytest.raises(PlatformError, match="unconfirmed"):
+                pay(world, ann)
+        assert bonuses(world, ann) == there
+        books = reconcile(world.at())
+        assert (books.differences, books.left) == ((), 0)
+        with pytest.raises(PlatformError, match="it was given back, or its time ran out"):
+            pay(world, ann, purpose="another")
+
+    @pytest.mark.parametrize("faults", ["reply-lost", "unavailable"], indirect=True)
     def test_lost_work_whose_payment_was_not_answered_is_never_paid_twice(self, world: World) -> None:
         world.publish()
         ann = world.person("Ann")
@@ -412,3 +439,37 @@ def test_what_is_otherwise_there_than_planned_stops_approvals(world: World) -> N
     with pytest.raises((PlatformError, PartialError), match="what is planned is not what is there"):
         approve_work(world.at())
     assert world.status_of(ann.submission) == "AWAITING REVIEW"
+
+
+def test_P09_what_is_planned_has_the_fees_that_prolific_named_and_its_currency(
+    world: World, sqlite_database: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned() -> Decimal | None:
+        with reading(world.engine) as session:
+            return planned_cost(session, world.at().id, world.at().settings)
+
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    monkeypatch.setenv("PROLIFIC_URL", world.server.url)
+    assert "They get £3.20 if all 4 forms are paid £0.80. reward" in command("study", "plan", "study").out
+    world.plan()
+    assert planned() is None  # it was not asked yet
+    told = world.platform().cost(Decimal("0.80"), 4).total
+    world.publish()
+    assert planned() == told != 4 * Decimal("0.96")
+    said = command("study", "plan", "study").out
+    assert "£3.20 if all 4 forms are paid £0.80, and Prolific takes fees, which this shows: humaneval" in said
+    assert command("study", "plan", "study", "--json").json["outlook"]["cost"] is None
+    more = command("study", "enlarge", "study", "--annotators", "4", "--dry-run")
+    assert "They get £3.20 if all are approved, and Prolific takes fees" in more.out
+    enlarge(world.at().study, 4, "more")
+    world.publish()
+    assert planned() == 2 * told
+    assert approve_work(world.at(), assignments=[each.submission for each in collected(world)]) == 1
+    paid = spent(world.at().study, "prolific")
+    assert paid.total == told / 4
+
+
+def collected(world: World) -> list[Person]:
+    people = world.answered_by("Ann")
+    world.collect()
+    return people

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,12 +11,15 @@ from lxml.html import document_fromstring
 from sqlalchemy import Engine, event, func, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.ask_return import ask_returns
+from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.prolific.answered import codes_of
 from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
 from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.workers import exclude_workers
 from humaneval.store.engine import reading
+from humaneval.store.queries import TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, WorkerIdentityRow, WorkerRow
 from tests.integration.prolific.people import Person, World
 
@@ -319,3 +323,65 @@ def test_P02_more_people_than_a_page_are_all_collected(
     for number in range(101):
         assert world.person(f"person {number}").reserve()
     assert len(world.platform().sessions(world.hit().external_id or "")) == 101
+
+
+def test_P13_whoever_returns_the_work_after_answering_leaves_no_answers(anywhere: World) -> None:
+    anywhere.publish()
+    ann, ben, cem = (anywhere.person(name) for name in ("Ann", "Ben", "Cem"))
+    for person in (ann, ben, cem):
+        person.take()
+        person.answer()
+    ann.give_back()  # before it was handed over
+    ben.finish()
+    found = anywhere.collect()
+    assert (found.new, found.notes[0].split()[0]) == (1, ann.submission)
+    ask_returns(anywhere.at(), [ben.submission], "Please return it.", dry_run=False)
+    ben.give_back()  # after it was collected
+    anywhere.clock.move(hours=2)  # Cem's time runs out: that is no return
+    found = anywhere.collect()
+    assert (found.responses, len(found.notes)) == (0, 1)
+    assert found.notes[0].startswith(f"{ben.submission} was returned by the person, and the")
+    assert kept_answers(anywhere) == [cem.submission]
+    assert anywhere.states() == {"superseded": 2, "answered": 1}
+    assert anywhere.collect().notes == ()
+    paid = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    assert compensate_worker(anywhere.at(), **paid).paid
+
+
+def test_C40_one_person_in_two_studies_at_once_has_a_form_of_each_and_counts_once_if_the_second_excludes(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    first = world_of(sqlite_engine, "first")
+    other = world_of(sqlite_engine, "other")
+    second = world_of(sqlite_engine, "second", participants={"exclude_studies": ["first"]})
+    for world in (first, other, second):
+        world.publish()
+    here, beside, later = (world.person("Ann") for world in (first, other, second))
+    for person in (here, beside, later):
+        assert person.take().form(field="form") is not None
+    for person in (here, beside, later):
+        person.answer()
+        person.finish()
+    waiting = second.person("Ben")
+    assert waiting.reserve()  # before he takes part in the first one
+    ben = first.person("Ben")
+    ben.take()
+    ben.answer()
+    ben.finish()
+    waiting.start()
+    told = waiting.open()
+    assert told.form(field="form") is None
+    assert codes(second)[SCREENED_OUT] in told.html
+    new = [world.collect().new for world in (first, other, second)]
+    assert new == [2, 1, 1]
+    with reading(sqlite_engine) as session:
+        why = dict(session.execute(select(AssignmentRow.external_id, AssignmentRow.excluded)).all())
+    assert why[later.submission] == TOOK_PART_ELSEWHERE
+    assert (why[here.submission], why[beside.submission], why[ben.submission]) == ("", "", "")
+
+
+def kept_answers(world: World) -> list[str]:
+    """Whose answers are here, by the submission."""
+    with reading(world.engine) as session:
+        kept = select(AssignmentRow.external_id).join(AnswerRow, AnswerRow.assignment_id == AssignmentRow.id)
+        return list(session.scalars(kept.order_by(AnswerRow.id)))
