@@ -17,8 +17,9 @@ from humaneval.store.engine import reading
 from humaneval.store.exports import note_export
 from humaneval.store.published import published_columns, published_comments
 from humaneval.store.queries import forms_set_aside
+from humaneval.study.asked import with_settings
 from humaneval.study.scores import no_responses
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, settings_of
 from humaneval.text import command, counted
 
 
@@ -105,6 +106,7 @@ def _responses(
     with reading(app.engine) as session:
         row = get_study(session, study)
         columns = published_columns(session, row, everything=everything, ids=ids)
+        columns = with_settings(columns, settings_of(row))
         if not columns["worker"]:
             raise no_responses(session, row)
         aside = 0 if everything else forms_set_aside(session, row)

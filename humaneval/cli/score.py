@@ -77,7 +77,7 @@ class Elsewhere:
             incomplete=not self.keep_incomplete,
             tests="only" if tests else "leave out",
         )
-        return scores_of_table(
+        scores = scores_of_table(
             table,
             rule,
             control=self.control,
@@ -86,6 +86,9 @@ class Elsewhere:
             level=level or 0.95,
             question=self.question,
         )
+        for note in scores.notes:
+            say(f"Note: {note}.", err=True)
+        return scores
 
     def count_table(self, level: float | None) -> CountTable:
         """The scores of counts; what there is to say about their file is said on stderr."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -16,8 +17,10 @@ from humaneval.foreign.judged import LINE, NUMBER, VALUE, judged
 from humaneval.foreign.mapping import PLACE, ROLES, likely
 from humaneval.foreign.responses import DETECTION, Asked
 from humaneval.foreign.sheet import Sheet, at
-from humaneval.scoring.questions.question import DETECT
-from humaneval.text import counted, listed
+from humaneval.scoring.asked import COLUMN, LENGTH, SETTINGS, settings_in
+from humaneval.scoring.questions.question import DETECT, question_names
+from humaneval.scoring.questions.rate import NAME, POINTS, TAKEN
+from humaneval.text import alike, counted, listed
 
 MADE = "(made)"
 """Begins the names of columns that are made here."""
@@ -57,10 +60,11 @@ def prepared(
     Raises UsageError where a column is missing, or is none of this question's.
     """
     made = Prepared(sheet, {role.strip().casefold(): name for role, name in told.items()}, dict(constants))
+    _refuse_another(sheet, question)
     if question == DETECT:
         if answers:
             raise UsageError("--map, --option and --tie go with --question", "For example --question prefer.")
-        return made
+        return _with_lengths(made)
     if answers.options and question != "prefer":
         raise UsageError("--option goes with --question prefer")
     ways = {"prefer": _preferences, "rate": _ratings, "boundary": _boundaries}
@@ -70,7 +74,28 @@ def prepared(
             f"There are: {', '.join(ways)}.",
         )
     made = ways[question](made, answers)
-    return replace(made, asked=replace(made.asked, question=question))
+    return replace(made, asked=replace(made.asked, question=question), own=(*made.own, SETTINGS))
+
+
+def _with_lengths(made: Prepared) -> Prepared:
+    """Sentences are up to as many as a column says, if it has numbers."""
+    if LENGTH not in {**made.told, **made.constants}:
+        found = alike(LENGTH, list(map(str, made.sheet.frame.columns)))
+        if len(found) != 1 or not pd.to_numeric(made.sheet.frame[found[0]], errors="coerce").notna().any():
+            return made
+        made.told[LENGTH] = found[0]
+    return replace(made, asked=Asked(most=MOST_SENTENCES), own=(LENGTH,))
+
+
+def _refuse_another(sheet: Sheet, question: str) -> None:
+    """Raise UsageError if a column of the file names another question."""
+    for name in alike(COLUMN, list(map(str, sheet.frame.columns))):
+        said = {str(cell).strip() for cell in sheet.frame[name].dropna()} & set(question_names())
+        if others := sorted(said - {question}):
+            raise UsageError(
+                f"the column {name} says that the question was {listed(others)}, not {question}",
+                f"Say --question {others[0]}. Rename the column if it means something else.",
+            )
 
 
 def _preferences(made: Prepared, answers: Answers) -> Prepared:
@@ -118,18 +143,27 @@ def _preferences(made: Prepared, answers: Answers) -> Prepared:
 def _ratings(made: Prepared, answers: Answers) -> Prepared:
     """Names that are no roles are scales."""
     made = _with_position(made)
-    scales = [role for role in made.told if role not in ROLES]
+    points: Any = settings_in(made.constants.get(SETTINGS, "")).get("points")
+    most = int(points) if points in POINTS else POINTS.stop - 1
+    scales = [role for role in made.told if role not in (*ROLES, SETTINGS)]
+    if wrong := [scale for scale in scales if not NAME.fullmatch(scale) or scale in TAKEN]:
+        raise UsageError(
+            f"{wrong[0]!r} cannot be the name of a scale",
+            "Use small letters, digits and underscores, and no name of a column of the response table.",
+        )
     if not scales:
         made = _with_choice(made)
         sheet, pattern = _as_numbers(made.sheet, made.told["choice"], answers, "choice")
-        return replace(made, sheet=sheet, told={**made.told, "choice": pattern}, asked=Asked(most=7))
+        return replace(made, sheet=sheet, told={**made.told, "choice": pattern}, asked=Asked(most=most))
     sheet, told = made.sheet, dict(made.told)
     if answers.words:
         mapped(judged(sheet, [made.told[scale] for scale in scales]), answers.words)  # refuses unknown ones
     for scale in scales:
         sheet, told[scale] = _as_numbers(sheet, made.told[scale], answers, scale, some=False)
     told["choice"] = told[scales[0]]
-    return replace(made, sheet=sheet, told=told, asked=Asked(fields=tuple(scales), most=7), own=tuple(scales))
+    return replace(
+        made, sheet=sheet, told=told, asked=Asked(fields=tuple(scales), most=most), own=tuple(scales)
+    )
 
 
 def _boundaries(made: Prepared, answers: Answers) -> Prepared:

@@ -24,6 +24,7 @@ from humaneval.store.migrate import HEAD, known_revision
 from humaneval.store.published import published_columns
 from humaneval.store.queries import deleted_forms, forms_set_aside
 from humaneval.store.tables import StudyRow
+from humaneval.study.asked import with_settings
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected, no_responses, own_rules, ready
 from humaneval.study.stored import Study, get_study, is_simulated, open_study, who_answered
@@ -104,7 +105,7 @@ class StoredStudy:
             columns = published_columns(session, row, everything=everything)
             if not columns["worker"]:
                 raise no_responses(session, row)
-        return pd.DataFrame(columns)
+        return pd.DataFrame(with_settings(columns, self._study.settings))
 
     def scores(self, *, level: float | None = None, tests: bool = False, everything: bool = False) -> Scores:
         """The scores under the rule and the comparisons that the study fixed, as `score` prints them.

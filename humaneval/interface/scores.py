@@ -186,6 +186,11 @@ class Scores:
         return replace(score_plot(table), mark=mark(self._who, tests=self._is_test)).figure()
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What had to be supposed, because a table does not say it."""
+        return () if self._source.told is None else self._source.told.notes
+
+    @property
     def early(self) -> str:
         """That not all forms of the study's design are in; empty if they are, and for a table."""
         return self._source.early
@@ -233,7 +238,8 @@ class Scores:
     def json(self, *, details: bool = False) -> dict[str, Any]:
         """The document of `score --json`; with `details` that of `score --json --details`. Plain values."""
         scored = self.analysis if details else self.table
-        return {**scored.to_json(), **self.facts}
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {**scored.to_json(), **self.facts, **notes}
 
     def __repr__(self) -> str:
         return scores_text(self.table, self._source.answerers, self._source.early)

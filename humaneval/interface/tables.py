@@ -28,7 +28,7 @@ from humaneval.scoring.asked import COLUMN, LENGTH
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import REQUIRED, YES
 from humaneval.scoring.response_table import COLUMNS, read_responses
-from humaneval.text import Answerers, alike, command
+from humaneval.text import Answerers, alike, command, listed
 
 NAMED = (*COLUMNS, "row_passages")
 """The columns that scoring knows, in any case."""
@@ -68,6 +68,10 @@ def read_table(file: Path) -> Imported:
     try:
         sheet = read_sheet(file)
         mapping = propose(sheet, {})
+        if lengths := alike(LENGTH, list(map(str, sheet.frame.columns))):
+            sheet = sheet.noted(
+                f"{listed(lengths)}: no cell has a number, so passages count as {SENTENCES} sentences long"
+            )
         study = the_study(sheet) or file.stem
         if sheet.format != "table" or mapping.guessed:
             raise InputError(
@@ -104,10 +108,10 @@ def table_of_question(file: Path, question: str | None = None) -> Table | None:
 def _is_told(frame: pd.DataFrame) -> bool:
     """Whether a column says what was asked, or how many sentences stories have."""
     names = list(map(str, frame.columns))
-    lengths = alike(LENGTH, names)
-    if alike(COLUMN, names) or len(lengths) != 1:
+    if alike(COLUMN, names) or len(lengths := alike(LENGTH, names)) != 1:
         return bool(alike(COLUMN, names))
-    return bool(frame[lengths[0]].astype(str).str.strip().str.fullmatch(r"\d{1,2}").all())
+    # A column of texts may be called so, too: it is noted. One cell with a number makes it a length.
+    return bool(pd.to_numeric(frame[lengths[0]], errors="coerce").notna().any())
 
 
 def table_of(source: object, question: str | None = None) -> Table:

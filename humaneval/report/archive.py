@@ -34,6 +34,7 @@ from humaneval.store.engine import batches, reading
 from humaneval.store.published import published_columns, to_the_second
 from humaneval.store.queries import deleted_forms, forms_set_aside
 from humaneval.store.tables import GeneratorRow, PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
+from humaneval.study.asked import with_settings
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import Collected, no_responses, rule_from
@@ -145,7 +146,7 @@ class _OfDatabase(NamedTuple):
 def _of_database(
     session: Session, study: StudyRow, settings: StudyFile, tests: bool, responses: Path
 ) -> _OfDatabase:
-    frame = pd.DataFrame(published_columns(session, study))
+    frame = pd.DataFrame(with_settings(published_columns(session, study), settings))
     if frame.empty:
         raise no_responses(session, study)
     about = _about(session, study, frame, tests)

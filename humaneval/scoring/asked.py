@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES
 from humaneval.errors import InputError, UsageError
-from humaneval.scoring.columns import REQUIRED
+from humaneval.scoring.columns import REQUIRED, refuse
 from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
 
 COLUMN = "question"
 LENGTH = "sentences"
 """The column that says how many sentences the passages have, where there are not five."""
+SETTINGS = "settings"
+"""The column with the section `[answers]` of the study file, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,49 +28,88 @@ class TableQuestion:
     question: Question
     settings: Settings
     sentences: int = SENTENCES
+    notes: tuple[str, ...] = ()
+    """What had to be supposed, because a table does not say it."""
 
 
 def asked(frame: pd.DataFrame, name: str | None = None) -> TableQuestion:
     """What a table of responses answers, as its column `question` says, or `name`: else it is `detect`.
 
-    Settings that the table does not show are the question's defaults. Raises InputError for a table with
-    several questions, and UsageError for a name that does not fit the table.
+    Settings are those of the column `settings`. Those that it lacks are what the other columns show, or the
+    question's defaults. Raises InputError for a table with several questions, or with a cell that says
+    nothing, and UsageError for a name that does not fit the table.
     """
-    found = _only(frame, COLUMN)
+    found = _only(frame, COLUMN, blank=name is not None)
     if name and found and name != found:
         raise UsageError(f"the table answers the question {found!r}, not {name!r}", "Leave out --question.")
     question = load_question(name or found or DETECT)
-    columns = {str(column): frame[column].tolist() for column in frame.columns if column not in SKIPPED}
-    return TableQuestion(
-        question, question.settings(question.settings_of_table(columns)), _length(frame, question)
-    )
+    told = settings_in(_only(frame, SETTINGS)) if name or found else {}
+    length, notes = _length(frame, question)
+    if not told.keys() >= question.settings({}).keys():
+        columns = {str(column): frame[column].tolist() for column in frame.columns if column not in SKIPPED}
+        notes += question.supposed(columns, told)
+        told = {**question.settings_of_table(columns), **told}
+    return TableQuestion(question, question.settings(told), length, notes)
 
 
 SKIPPED = frozenset(REQUIRED) - {"position", "choice"}
 
 
-def _length(frame: pd.DataFrame, question: Question) -> int:
+def settings_in(cell: str) -> dict[str, Any]:
+    """The settings in a cell. Raises InputError if it has none."""
+    try:
+        told = json.loads(cell or "{}")
+    except json.JSONDecodeError:
+        told = None
+    if not isinstance(told, dict):
+        raise InputError(
+            f"the column settings is no JSON object: {cell[:60]}",
+            'It is the section [answers] of a study file, for example {"points": 7}.',
+        )
+    return told
+
+
+class _Length(NamedTuple):
+    sentences: int
+    notes: tuple[str, ...] = ()
+
+
+def _length(frame: pd.DataFrame, question: Question) -> _Length:
     found = _only(frame, LENGTH)
     if not found:
         if not question.rest:
-            return SENTENCES
+            return _Length(SENTENCES)
         # The last answer, and a person's whole story, have the sentence after the end.
-        told = frame[["position", "choice"]].apply(pd.to_numeric, errors="coerce").max().max() - 1
-        return max(SENTENCES, int(told)) if told == told else SENTENCES
+        last = frame[["position", "choice"]].apply(pd.to_numeric, errors="coerce").max().max()
+        if not last > SENTENCES + 1:
+            return _Length(SENTENCES)
+        note = f"the highest position or choice is {last:g}, so passages are taken to have {last - 1:g}"
+        return _Length(int(last) - 1, (f"{note} sentences. A column sentences would say it",))
     number = pd.to_numeric(found, errors="coerce")
     if not (FEWEST_SENTENCES <= number <= MOST_SENTENCES and number == int(number)):
-        raise InputError(f"passages of {found} sentences cannot be scored", "They have 3 to 20 sentences.")
-    return int(number)
+        raise InputError(
+            f"passages of {found[:60]} sentences cannot be scored",
+            "They have 3 to 20 sentences. A column sentences with anything else needs another name.",
+        )
+    return _Length(int(number))
 
 
-def _only(frame: pd.DataFrame, column: str) -> str:
-    """The only value of a column; empty if there is none."""
+def _only(frame: pd.DataFrame, column: str, *, blank: bool = False) -> str:
+    """The only value of a column; empty if there is none. Blank cells are refused, unless `blank`."""
     if column not in frame.columns:
         return ""
-    values = [str(value).strip() for value in frame[column].dropna().unique() if str(value).strip()]
+    cells = frame[column].map(lambda cell: "" if pd.isna(cell) else str(cell).strip())
+    if not blank:
+        try:
+            refuse(frame[column], np.asarray(cells == ""), "is empty")
+        except InputError as error:
+            error.hint = "Write it in every line, or leave out the column."
+            raise
+    values = [value for value in cells.unique() if value]
     if len(values) > 1:
+        shown = ", ".join(value[:60] for value in values[:5])
         raise InputError(
-            f"the column {column} has {len(values)} values, which are not pooled: {', '.join(values[:5])}",
+            f"the column {column} has {len(values)} values, which are not pooled: {shown}",
             "Score one at a time.",
         )
     return values[0] if values else ""

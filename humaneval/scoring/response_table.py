@@ -2,7 +2,7 @@
 
 One line per response. Columns in this order, the first five required: worker, story, generator, position,
 choice, role, study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at,
-test, question, sentences, other; then any others, such as the fields of the question."""
+test, question, settings, sentences, other; then any others, such as the fields of the question."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ OPTIONAL = (
     "submitted_at",
     "test",
     "question",
+    "settings",
     "sentences",
     "other",
 )
@@ -247,10 +248,10 @@ def _json_records(text: str, path: Path) -> Iterator[_Record]:
 
 def _value(cell: _Cell, name: str, path: Path, most: int) -> Any:
     value = cell.value
-    text = "" if value is None else str(value).strip()
+    text = "" if value is None else (json.dumps(value) if isinstance(value, dict) else str(value)).strip()
 
     def refuse(what: str) -> InputError:
-        shown = f" {text!r}" if text else ""
+        shown = f" {text[:60]!r}" if text else ""
         return InputError(f"{path}, line {cell.line}: {name}{shown} {what}")
 
     if name in ("position", "choice"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func
 
 from humaneval.domain import Role
+from humaneval.scoring.asked import SETTINGS
 from humaneval.scoring.questions.question import Answer, Question, Settings, Truth
 from humaneval.store.tables import GeneratorRow, PassageRow
 from humaneval.store.types import table
@@ -51,6 +53,14 @@ class Asked(NamedTuple):
     def answer(self, choice: int, answer: Answer | None, sentences: int) -> Answer:
         """The answer in the columns of a response to a passage of so many sentences."""
         return answer or {self.question.fields(self.settings, sentences)[0].name: choice}
+
+
+def with_settings(columns: dict[str, list[Any]], study: StudyFile) -> dict[str, list[Any]]:
+    """The columns of a response table with the settings of the question, if it has any, so that whoever
+    scores the table elsewhere scores the same."""
+    settings = study.answer_settings
+    told = json.dumps(settings, ensure_ascii=False)
+    return {**columns, SETTINGS: [told] * len(columns["worker"])} if settings else columns
 
 
 def asked_by(study: StudyFile) -> Asked:

@@ -111,6 +111,38 @@ def test_ratings_may_be_counted_from_0_and_stand_in_several_columns() -> None:
     assert list(made.frame.quality) == [1, 5]
 
 
+def test_what_a_file_says_of_its_question_is_not_read_past() -> None:
+    columns: dict[str, list[Any]] = {
+        "who": ["a"],
+        "item": ["1"],
+        "sys": ["x"],
+        "flu": ["6"],
+        "position": ["2"],
+    }
+    told = {**WHO, "generator": "sys", "choice": "flu"}
+    with pytest.raises(UsageError, match="the column Question says that the question was rate, not detect"):
+        imported(sheet_of(**columns, Question=["rate"]), "detect", told)
+    imported(sheet_of(**columns, question=["rate"]), "rate", told)
+    assert "settings" not in imported(sheet_of(**columns), "rate", told).frame.columns
+    five = {"position": "1", "settings": '{"points": 5}'}
+    with pytest.raises(InputError, match="fluency is not a number from 1 to 5"):
+        imported(sheet_of(**columns), "rate", {**WHO, "generator": "sys", "fluency": "flu"}, constants=five)
+    for name in ("fits the context", "settings", "7th"):
+        with pytest.raises((UsageError, InputError)):
+            imported(sheet_of(**columns), "rate", {**WHO, "generator": "sys", name: "flu"})
+
+
+def test_stories_of_another_length_are_imported_as_such() -> None:
+    columns: dict[str, list[Any]] = {"who": ["a"], "item": ["1"], "sys": ["x"], "at": ["7"], "said": ["6"]}
+    told = {**WHO, "generator": "sys", "position": "at", "choice": "said"}
+    with pytest.raises(InputError, match="not a sentence from 1 to 5"):
+        imported(sheet_of(**columns), "detect", told)
+    made = imported(sheet_of(**columns, Sentences=["8"]), "detect", told)
+    assert made.frame[["position", "choice", "sentences"]].to_numpy().tolist() == [[7, 6, "8"]]
+    texts = {**columns, "at": ["2"], "said": ["3"], "sentences": ["A cat. A dog."]}
+    assert "sentences" not in imported(sheet_of(**texts), "detect", told).frame.columns
+
+
 def test_a_boundary_may_lie_beyond_the_fifth_sentence() -> None:
     sheet = sheet_of(who=["a", "b"], item=["1", "2"], sys=["x", "x"], true=["7", "3"], said=["9", "11"])
     told = {**WHO, "generator": "sys", "position": "true", "choice": "said"}

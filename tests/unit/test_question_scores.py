@@ -378,6 +378,86 @@ def test_a_scale_with_a_cell_that_is_no_rating_is_not_left_out_in_silence(cell: 
         asked(frame)
 
 
+SCALES = {"fluency": ("low", "high"), "fit": ("low", "high")}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "said"),
+    [
+        ("question", None, "line 3 of the responses: question is empty"),
+        ("question", " ", "line 3 of the responses: question is empty"),
+        ("sentences", None, "line 3 of the responses: sentences is empty"),
+        ("sentences", "six", "the column sentences has 2 values, which are not pooled: 5, six"),
+        ("settings", None, "line 3 of the responses: settings is empty"),
+    ],
+)
+def test_a_cell_that_does_not_say_what_was_asked_is_not_taken_for_the_others(
+    column: str, cell: str | None, said: str
+) -> None:
+    whole = {"question": "rate", "sentences": "5", "settings": '{"points": 5}'}
+    frame = answers("rate").assign(**whole)
+    frame[column] = [cell if at == 2 else whole[column] for at in range(len(frame))]
+    with pytest.raises(InputError) as caught:
+        asked(frame)
+    assert said in caught.value.message
+    assert caught.value.hint
+    with pytest.raises(InputError, match="line 1 of the responses: question is empty"):
+        asked(answers("rate").assign(question=""))
+    # Whoever names the question has said what the cells do not.
+    assert asked(answers("rate").assign(question=""), "rate").question.name == "rate"
+
+
+def test_points_that_a_table_does_not_say_are_said_to_be_supposed() -> None:
+    frame = answers("rate", scales=SCALES)
+    frame.loc[4, "fit"] = 6
+    (note,) = asked(frame).notes
+    assert note.startswith("1 rating is above 5, of 192, so scales are taken to have 6 points")
+    assert he.score(frame).json()["notes"] == [note]
+    assert not asked(answers("rate", scales=SCALES)).notes
+    assert "notes" not in he.score(answers("rate", scales=SCALES)).json()
+    told = frame.assign(settings='{"points": 5}')
+    assert not asked(told).notes
+    with pytest.raises(InputError, match="line 5 of the responses: fit 6 is not a whole number from 1 to 5"):
+        score(told)
+    assert asked(frame.assign(settings='{"points": 7}')).settings["points"] == 7
+
+
+def test_ties_and_lengths_that_a_table_does_not_say_are_said_to_be_supposed() -> None:
+    tied = answers("prefer", ties=True)
+    assert "so people are taken to have been allowed to see no difference" in asked(tied).notes[0]
+    assert not asked(tied.assign(settings='{"ties": true}')).notes
+    with pytest.raises(InputError, match="choice 3 is not a whole number from 1 to 2"):
+        score(tied.assign(settings='{"ties": false}'))
+    late = answers("boundary")
+    late.loc[4, "choice"] = 9
+    assert asked(late).notes == (
+        "the highest position or choice is 9, so passages are taken to have 8 sentences. A column sentences"
+        " would say it",
+    )
+    with pytest.raises(InputError, match="choice 9 is not a whole number from 1 to 6"):
+        score(late.assign(sentences=5))
+
+
+@pytest.mark.parametrize("name", ["Fluency", "fits the context", "7th", "größe"])
+def test_a_scale_whose_name_cannot_be_one_is_not_left_out_in_silence(name: str) -> None:
+    frame = answers("rate", scales=SCALES).rename(columns={"fit": name})
+    with pytest.raises(InputError, match=f"the column '{name}' has ratings, and a scale cannot have"):
+        asked(frame)
+
+
+def test_a_table_with_more_scales_than_can_be_scored_names_them() -> None:
+    frame = answers("rate", scales=SCALES)
+    more = frame.assign(sense=frame["fit"], style=frame["fit"], batch=1)
+    with pytest.raises(InputError, match=r"5 columns of ratings \(fluency, fit, sense, style, batch\)"):
+        asked(more)
+
+
+@pytest.mark.parametrize("cell", ["seven", "[7]", '{"points": 7'])
+def test_settings_that_are_none_are_refused(cell: str) -> None:
+    with pytest.raises(InputError, match="the column settings is no JSON object"):
+        asked(answers("rate").assign(settings=cell))
+
+
 def test_a_table_of_ratings_without_a_choice_is_told_which_scale_it_is() -> None:
     with pytest.raises(InputError) as caught:
         he.score(answers("rate").drop(columns="choice"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from humaneval.foreign.responses import (
     the_study,
     with_rows_as_workers,
 )
+from humaneval.scoring.asked import asked
 from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
@@ -166,8 +168,10 @@ def import_(
             asked=made_ready.asked,
         )
 
-    table(file_pseudonyms(sheet))  # whatever is wrong with the file is said before a database is opened
+    # Whatever is wrong with the file is said before a database is opened.
+    notes = asked(table(file_pseudonyms(sheet)).frame).notes
     made = table(_pseudonyms(app, name))
+    made = replace(made, sheet=made.sheet.noted(*notes))
     document = _document(source, made, name)
     write_whole(out, table_bytes(made.frame, out))
     text = json.dumps(document, ensure_ascii=False, indent=2, default=str) + "\n"

@@ -99,6 +99,11 @@ class Judging:
         """The section `[answers]` that a table of responses without a study file shows, by its columns."""
         return {}
 
+    def supposed(self, columns: Mapping[str, Sequence[Any]], told: Settings) -> tuple[str, ...]:
+        """What `settings_of_table` only supposes, in sentences without a full stop; `told` are the settings
+        that the table has."""
+        return ()
+
     def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
         """What reports say of scores on this scale."""
         title = f"{scale.title[:1].upper()}{scale.title[1:]}"

@@ -26,6 +26,7 @@ from humaneval.scoring.questions.question import (
     pair_name,
     refuse_unknown,
 )
+from humaneval.text import counted
 
 if TYPE_CHECKING:
     from humaneval.scoring.judgments import Judgments
@@ -94,7 +95,15 @@ class Prefer(Question):
 
     def settings_of_table(self, columns: Mapping[str, Sequence[Any]]) -> Settings:
         """Ties are allowed if there is one."""
-        return {"ties": any(str(value) in ("3", "3.0") for value in columns.get(CHOICE, ()))}
+        return {"ties": _ties(columns) > 0}
+
+    def supposed(self, columns: Mapping[str, Sequence[Any]], told: Settings) -> tuple[str, ...]:
+        """That ties are allowed."""
+        tied = 0 if "ties" in told else _ties(columns)
+        what = f"choice is {NEITHER} in {counted(tied, 'response')}, so people are taken to have been allowed"
+        return (f'{what} to see no difference. A column settings would say it: {{"ties": true}}',) * (
+            tied > 0
+        )
 
     def words(self, scale: Scale, settings: Settings, sentences: int) -> Words:
         """A comparison has a preferred sentence, or a half for each."""
@@ -171,3 +180,7 @@ class Prefer(Question):
         ahead = [skills[other] - skills[generator] for other in skills if other != generator]
         worth = [(1 + by * (1 - (TIES * (1 - abs(by)) if settings["ties"] else 0))) / 2 for by in ahead]
         return sum(worth) / len(worth) if worth else None
+
+
+def _ties(columns: Mapping[str, Sequence[Any]]) -> int:
+    return sum(str(value) in ("3", "3.0") for value in columns.get(CHOICE, ()))

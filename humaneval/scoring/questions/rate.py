@@ -22,6 +22,7 @@ from humaneval.scoring.questions.question import (
     refuse_unknown,
 )
 from humaneval.scoring.response_table import COLUMNS
+from humaneval.text import counted
 
 if TYPE_CHECKING:
     from humaneval.scoring.judgments import Judgments
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 MOST_SCALES = 4
 POINTS = range(3, 8)
 """How many points a scale may have."""
+USUAL_POINTS = 5
 USUAL = {"quality": ("very bad", "very good")}
 """The scale of a study that names none."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-TAKEN = frozenset({*COLUMNS, "row_passages", "simulated", "platform_lost", "answer", "comment", "seconds"})
+TAKEN = frozenset({*COLUMNS, "row_passages", "simulated", "platform_lost", "answer", "comment"})
 """Columns of the response table, which no scale may be called."""
 
 
@@ -49,7 +51,7 @@ class Rate(Question):
         default 5; `control`: the scale on which the control is bad, by default the first; `mark`: whether
         the infilled sentence is marked."""
         refuse_unknown(values, ("scales", "points", "control", "mark"))
-        points = values.get("points", 5)
+        points = values.get("points", USUAL_POINTS)
         if isinstance(points, bool) or points not in POINTS:
             raise SettingsError(f"answers.points is {points!r}", "Set a number from 3 to 7.")
         scales = values.get("scales", USUAL)
@@ -96,15 +98,23 @@ class Rate(Question):
     def settings_of_table(self, columns: Mapping[str, Sequence[Any]]) -> Settings:
         """The scales are the columns of whole numbers from 1 to 7 that no response table has otherwise, or
         `choice`; they have as many points as the highest rating, and at least 5. Raises InputError for a
-        column in which only some are."""
-        found = {
-            name: numbers
-            for name, values in columns.items()
-            if NAME.fullmatch(name) and name not in TAKEN and (numbers := _ratings(name, values))
-        }
-        found = found or {"rating": _ratings("choice", columns.get("choice", ())) or [1]}
-        points = max(5, *map(max, found.values()))
-        return {"scales": dict.fromkeys(found, ("low", "high")), "points": points}
+        column in which only some are, for one that cannot be the name of a scale, and for too many."""
+        found = _rated(columns)
+        return {"scales": dict.fromkeys(found, ("low", "high")), "points": _points(found)}
+
+    def supposed(self, columns: Mapping[str, Sequence[Any]], told: Settings) -> tuple[str, ...]:
+        """The points, if a rating is above 5."""
+        found = _rated(columns)
+        points = _points(found)
+        if "points" in told or points == USUAL_POINTS:
+            return ()
+        ratings = [one for numbers in found.values() for one in numbers]
+        above = counted(sum(one > USUAL_POINTS for one in ratings), "rating", "is", "are")
+        return (
+            f"{above} above {USUAL_POINTS}, of {len(ratings):,}, so scales are"
+            f" taken to have {points} points. A column settings would say it, for example with"
+            f' {{"points": {POINTS.stop - 1}}}',
+        )
 
     def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
         """Ratings vary as those at random do: (K + 1) / (3·(K − 1)) of what shares would."""
@@ -150,6 +160,33 @@ class Rate(Question):
     ) -> float | None:
         """The mean of the binomial steps."""
         return float(settings["points"] - skills[generator] * (settings["points"] - 1))
+
+
+def _rated(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
+    """The ratings on each scale of a table."""
+    found = {}
+    for name, values in columns.items():
+        plain = "_".join(name.split()).lower()
+        if plain in TAKEN or not (numbers := _ratings(name, values)):
+            continue
+        if not NAME.fullmatch(name):
+            other = plain if NAME.fullmatch(plain) and plain not in columns else "quality"
+            raise InputError(
+                f"the column {name!r} has ratings, and a scale cannot have this name",
+                f"Call it for example {other}. Leave it out if it is no scale.",
+            )
+        found[name] = numbers
+    if len(found) > MOST_SCALES:
+        raise InputError(
+            f"the table has {len(found)} columns of ratings ({', '.join(found)}), and at most {MOST_SCALES}"
+            " scales are scored",
+            "Leave out those that are no scales, or score some at a time.",
+        )
+    return found or {"rating": _ratings("choice", columns.get("choice", ())) or [1]}
+
+
+def _points(found: Mapping[str, Sequence[int]]) -> int:
+    return max(USUAL_POINTS, *map(max, found.values()))
 
 
 def _ratings(name: str, values: Sequence[Any]) -> list[int]:
