@@ -19,17 +19,21 @@ from rich.progress import (
 from rich.text import Text
 
 Advance = Callable[[int], None]
+SETTLED_SECONDS = 2.0
+"""Before that, a rate would mostly say how the first items came."""
 
 
 class _Rate(ProgressColumn):
-    """How much is done a second, in `unit`."""
+    """How much is done a second, in `unit`, once that can be told."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
         self.unit = unit
 
     def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:,.0f} {self.unit}/s" if task.speed else "", style="dim")
+        elapsed = task.elapsed or 0.0
+        rate = task.completed / elapsed if elapsed > SETTLED_SECONDS else 0.0
+        return Text(f"{rate:,.{0 if rate >= 10 else 1}f} {self.unit} a second" if rate else "", style="dim")
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Settings(BaseModel):
         description="Database for stories, studies and responses: a file name or a URL.",
     )
     public_url: str = Field(
-        "http://localhost:8730",
+        "http://127.0.0.1:8730",
         description="The address at which annotators' browsers reach `humaneval serve`.",
     )
     host: str = Field("127.0.0.1", description="The address that `humaneval serve` listens on.")

@@ -276,7 +276,7 @@ async function fill() {
     }
   }
   work(false);
-  say(count ? `${count} candidates. Choose one to see it in your text.` : "Nothing was written.");
+  say(count ? `${count === 1 ? "1 candidate. Choose it" : `${count} candidates. Choose one`} to see it in your text.` : "Nothing was written.");
   $("again").hidden = false;
 }
 

@@ -13,6 +13,11 @@ from typing import Any, NamedTuple
 
 import click
 
+from humaneval.errors import UsageError
+
+SYNONYMS = {"list": "show", "ls": "show", "new": "create", "start": "up", "results": "score"}
+"""What people type from habit → the command here."""
+
 
 class Target(NamedTuple):
     """Where a command's code is, as `module:function`, and the section of `--help` that lists it."""
@@ -53,6 +58,18 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = getattr(import_module(target.module), target.function)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, which names a command that is spelt alike; here also one that means the same."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and SYNONYMS.get(name) in known:
+            raise UsageError(
+                f"{ctx.command_path} has no command {name!r}",
+                f"Its name here is `{ctx.command_path} {SYNONYMS[name]}`.",
+            )
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         targets = self.targets()

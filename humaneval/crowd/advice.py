@@ -135,7 +135,7 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
         yield Line(
-            f"{line.endpoint} approves the first form that waits automatically in {left:.0f} hours: ",
+            f"In {left:.0f} hours {line.endpoint} approves the first form that waits, by itself: ",
             review,
             waits=True,
         )
@@ -210,16 +210,16 @@ def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterat
     if not waiting:
         return
     if endpoint == CSV:
-        yield Line(f"{len(waiting)} wait for approval at the site of the batch.")
+        yield Line(f"{counted(len(waiting), 'form', 'waits', 'wait')} for approval at the site of the batch.")
         return
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     when = (
-        f"; {endpoint} approves the first automatically at {min(deadlines):%Y-%m-%d %H:%M} UTC"
+        f". At {min(deadlines):%Y-%m-%d %H:%M} UTC {endpoint} approves the first by itself"
         if deadlines
         else ""
     )
     yield Line(
-        f"{len(waiting)} wait for approval{when}. Approve them all with: ",
+        f"{counted(len(waiting), 'form', 'waits', 'wait')} for approval{when}. To approve them all: ",
         command("review", study, "--to", endpoint, "--approve"),
         waits=True,
     )

@@ -121,14 +121,19 @@ def _next_free(host: str, port: int, token: str) -> int:
 
 def _public(loaded: Loaded, wish: Wish, port: int) -> dict[str, object]:
     """The address of the forms for browsers, and what follows from it."""
-    settings, direct = loaded.settings, f"http://localhost:{port}"
+    settings = loaded.settings
+    # The marketplace's host, so that its pages and the forms in their frames are one site: in a frame of
+    # another site, browsers may keep no answers over a reload.
+    here = [f"http://{host}:{port}" for host in (HERE, "localhost")]
+    before = settings.public_url.removesuffix(f":{settings.port}")
     if wish.public_url:
         address = wish.public_url.rstrip("/")
-    elif loaded.origin("public_url") == DEFAULT or settings.public_url == f"http://localhost:{settings.port}":
-        address = direct
+    elif loaded.origin("public_url") == DEFAULT:
+        address = here[0]
     else:
-        address = settings.public_url
-    proxied = address != direct
+        moved = f"{before}:{port}"
+        address = moved if moved in here else settings.public_url
+    proxied = address not in here
     found: dict[str, object] = {"public_url": address}
     if loaded.origin("trusted_proxies") in (DEFAULT, KEPT):
         found["trusted_proxies"] = int(proxied)

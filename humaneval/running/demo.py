@@ -128,12 +128,12 @@ def _servers(folder: Path, run_verb: RunVerb, say: Say) -> Iterator[_Demo]:
             (folder / "humaneval.toml").write_text(
                 f'database = "humaneval.db"\n\n{config_text()}', encoding="utf-8"
             )
-            say(f"Marketplace on {market.url}, forms on http://localhost:{port}")
+            say(f"Marketplace on {market.url}, forms on http://127.0.0.1:{port}")
             with _environment(
                 HUMANEVAL_CONFIG=os.devnull,
                 HUMANEVAL_DATABASE=str(database),
                 HUMANEVAL_MARKET_URL=market.url,
-                HUMANEVAL_PUBLIC_URL=f"http://localhost:{port}",
+                HUMANEVAL_PUBLIC_URL=f"http://127.0.0.1:{port}",
             ):
                 yield demo
     engine.dispose()

@@ -76,7 +76,7 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
             app = create_app(Settings(market_url=server.url), study.engine)
             with running(app) as port:
                 plan_hits(at)
-                made = publish_hits(at, public_url=f"http://localhost:{port}")
+                made = publish_hits(at, public_url=f"http://127.0.0.1:{port}")
                 yield "Publishing", counted(made.made, "HIT")
                 mark_simulated(study)
                 countries = study.settings.participants.countries

@@ -22,6 +22,8 @@ _MARKERS = re.compile(
     r"</?s>|<EO[A-Z]>|<\|\w+\|>|\[(?:SEP|CLS|MASK|PAD|UNK|BOS|EOS|EOT)\]|<(?:sep|unk|pad|bos|eos|mask|cls|blank)>",
     re.IGNORECASE,
 )
+_SHORT_FORM = re.compile(r"^(?:\S*\d\S* )?\w{1,5}\.$|^\w{1,5}\. ?\d+\.?$", re.ASCII)
+"""A name of a column that ends like a sentence: "1st sent.", "Sent. 1.", "no."."""
 _NUMBERS = re.compile(r"[-+\d\s.,;:]*\d[-+\d\s.,;:]*")
 _TOKENISED = re.compile(r"\w (?:[.,](?: |\t|$)|n't |'s |'')|`` ")
 """French, too, has blanks before ! and ?, but not before full stops and commas."""
@@ -46,7 +48,10 @@ class _Grid:
         first = self.rows[0]
         named = [cell for cell in first if cell.strip()]
         short = all(
-            len(cell) <= 60 and not re.search(r"[.!?]$", cell) and cell.count(" ") < 5 for cell in named
+            len(cell) <= 60
+            and cell.count(" ") < 5
+            and (not re.search(r"[.!?]$", cell) or _SHORT_FORM.search(cell))
+            for cell in named
         )
         return (
             short

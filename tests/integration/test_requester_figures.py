@@ -145,7 +145,8 @@ def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
     assert shown == half.figures("study/study/live")
     assert told["submitted"] == 8
     assert {
-        name: int(shown[name]) for name in ("Open now", "Answered here", "Collected", "Approved", "Usable")
+        name: int(shown.get(name, "0"))
+        for name in ("Open now", "Answered here", "Collected", "Approved", "Usable")
     } == {
         "Open now": told["opened"],
         "Answered here": told["answered"],
@@ -153,7 +154,7 @@ def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
         "Approved": told["approved"],
         "Usable": told["usable"],
     }
-    assert shown["Up now"] == f"{told['hits_up']} of {told['hits']} HITs"
+    assert ("Up now" in shown) == (told["hits_up"] < told["hits"])  # only what is not as planned
     assert shown["Median time"] == time_taken(told["median_minutes"])
     assert shown["Pay an hour"] == f"${told['hourly']}"
     assert shown["Spent"] == f"${told['spent']}" == "$3.84"
@@ -206,7 +207,8 @@ def test_what_is_submitted_and_not_collected_is_heard_from_the_marketplace(
         (told,) = command("status", "study", "--json").json["endpoints"]
         shown = pages.figures("study/study/")
         assert (told["submitted"], told["not_collected"]) == (3, 3 - collected)
-        assert (shown["Answered here"], shown["Collected"]) == (str(told["answered"]), str(collected))
+        answered = shown.get("Answered here", "0")
+        assert (answered, shown["Collected"]) == (str(told["answered"]), str(collected))
         assert "<strong>3</strong> of 4 forms submitted" in pages.get("").text
         command("collect", "study")
 

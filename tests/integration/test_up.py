@@ -206,6 +206,14 @@ def test_a_form_server_of_another_database_is_told_from_ours(
             assert (refused.code, "served already" in refused.err) == (1, True)
 
 
+def test_forms_and_the_marketplace_are_one_site_so_that_frames_may_keep_answers(
+    study: str, sqlite_engine: Engine
+) -> None:
+    settings = chosen(sqlite_engine, Wish(port=free_port(), market_port=free_port())).settings
+    assert urlsplit(settings.public_url).hostname == urlsplit(settings.market_url).hostname
+    assert urlsplit(Settings().public_url).hostname == urlsplit(Settings().market_url).hostname
+
+
 def test_nobodys_ports_give_way_and_kept_ones_do_not(study: str, sqlite_engine: Engine) -> None:
     with other_program() as taken:
         keep_addresses(sqlite_engine, {"port": str(taken), "public_url": f"http://localhost:{taken}"})

@@ -8,6 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from humaneval.text import command, use_global_options, without_password
+from tests.commands import Command
+
+
+@pytest.fixture(name="command_line")
+def the_command_line(request: pytest.FixtureRequest) -> Command:
+    """Runs `humaneval …`: here `command` is the function that words a command."""
+    run: Command = request.getfixturevalue("command")
+    return run
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +43,8 @@ def test_X54_the_database_in_force_is_repeated_before_the_verb() -> None:
 def test_X54_a_password_is_not_repeated() -> None:
     assert without_password("postgres://ann:a:b@db:5432/x") == "postgres://ann:***@db:5432/x"
     assert without_password("postgres://ann@db/x") == "postgres://ann@db/x"
+
+
+def test_a_command_that_means_the_same_is_named(command_line: Command) -> None:
+    said = command_line("study", "list")
+    assert (said.code, "`humaneval study show`" in said.err) == (2, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,12 +115,15 @@ def create(
             }
         )
     else:
-        _tell(app, name, settings, made)
+        _tell(app, name, settings, made, was_asked=source is not None)
         say(f"Next: {command('publish', name, '--to', 'local') if source is None else command('up', name)}")
 
 
-def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
-    for line in [*_left_out(made.left_out, settings.design.positions), *told(made.doubtful)]:
+def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked: bool) -> None:
+    left = made.left_out
+    if was_asked:  # the question said already how many stories the table gives
+        left = replace(left, without_infills=0)
+    for line in [*_left_out(left, settings.design.positions), *told(made.doubtful)]:
         say(line, err=True)
     say(
         f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"

@@ -342,21 +342,17 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
         found = ", ".join(
             f"{percent(1 - cue.score)} of {cue.generator}" for cue in telling if cue.cue == name
         )
-        advice = (
-            "Sentences at all positions help."
-            if name in PLACES
-            else f"If `generate` wrote the sentences, {_REMEDIES.get(name, '--processing may help')}."
-        )
-        marked = f"{name} sentence" if name in (*PLACES, *_REMEDIES) else f"sentence with the {name}"
-        say(f"People who always mark the {marked} find {found}. {advice}")
+        advice = " Sentences at all positions help." if name in PLACES else ""
+        marked = f"{name} sentence" if name in (*PLACES, *_LENGTHS) else f"sentence with the {name}"
+        say(f"People who always mark the {marked} find {found}.{advice}")
     if telling:
         say(
-            "The study can go on. Say beside its scores that people can find these sentences without"
-            " understanding the story."
+            "You can go on. Say beside the scores that people can find these sentences without understanding"
+            " the story."
         )
 
 
-_REMEDIES = {"longest": "--length-matched helps", "shortest": "--length-matched helps"}
+_LENGTHS = ("longest", "shortest")
 NEVER = 0.005
 """A share of studies that is called practically none."""
 

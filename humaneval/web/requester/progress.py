@@ -206,7 +206,7 @@ class Said(NamedTuple):
 
 
 _OPERATIONS = {
-    "exclude": "a person took part, and gets no further form",
+    "exclude": "a person who took part gets no second form",
     "readmit": "a person may take part again",
     "block": "a worker is blocked",
     "unblock": "a worker is not blocked any more",
@@ -248,7 +248,7 @@ def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Sai
     if done:
         by_link = f"{done.operation} {endpoint}"
         words = _OPERATIONS.get(by_link) or _OPERATIONS.get(done.operation, f"“{done.operation}” worked")
-        yield Said(endpoint, f"Confirmed: {words}.", done.confirmed_at)
+        yield Said(endpoint, f"{words[0].upper()}{words[1:]}.", done.confirmed_at)
     came = session.scalar(
         select(func.max(AnswerRow.received_at))
         .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)

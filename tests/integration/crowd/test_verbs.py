@@ -41,8 +41,8 @@ def test_status_says_where_what_and_how_much(
     assert "1 submitted, 1 of them new; 4 responses" in verb("collect", "study").out
     waiting = verb("status", "study").out
     assert "local: 1 of 4 submitted" in waiting
-    assert "approves the first form that waits automatically in 72 hours" in waiting
-    assert "1 wait for approval; local approves the first automatically at" in verb("review", "study").out
+    assert "In 72 hours local approves the first form that waits" in waiting
+    assert "1 form waits for approval. At " in verb("review", "study").out
     assert "1 approved at local now" in verb("approve", "study", work.id).out
     paid = ["bonus", "study", work.id, "--amount", "0.5", "--reason", "Thanks"]
     assert "$0.50 approved at local: you pay it yourself" in verb(*paid).out
