@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,8 @@ from sqlalchemy import Engine
 
 from humaneval.cli.main import main
 from tests.conftest import ROOT
+from tests.forking.program import Program, can_be_forked
+from tests.pace import PATIENCE
 
 
 class Said(NamedTuple):
@@ -59,13 +62,22 @@ def study(
     return "study"
 
 
-def program(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs `python -m humaneval` as a program of its own."""
+def program(
+    *arguments: str | Path, real: bool = False, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs `python -m humaneval` as a program of its own: a forked one, unless `real` or the environment asks
+    for an interpreter that starts."""
+    if not real and can_be_forked(environment):
+        with TemporaryFile() as out, TemporaryFile() as err:
+            status = Program(*arguments, stdout=out, stderr=err, environment=environment).wait()
+            for file in (out, err):
+                file.seek(0)
+            return subprocess.CompletedProcess(arguments, status, out.read(), err.read())
     paths = os.pathsep.join(filter(None, [environment.pop("PYTHONPATH", ""), str(ROOT)]))
     return subprocess.run(
         [sys.executable, "-m", "humaneval", *arguments],
         capture_output=True,
         env={**os.environ, "PYTHONPATH": paths, **environment},
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )

@@ -30,6 +30,8 @@ sys.dont_write_bytecode = False
 MEMORY = Path("/dev/shm")
 LONGEST_FIRST = ("mutants", "schedules", "models", "docs", "browser")
 """Folders whose tests come after the slow ones and before the others: all processes end at about one time."""
+PATIENCE = 300
+"""Seconds after which something that has not happened never will, on a machine that is ten times slower."""
 ENOUGH = 4 * 2**30
 """Bytes. The whole suite leaves about 0.6 GiB of files behind until it ends."""
 
@@ -37,9 +39,10 @@ ENOUGH = 4 * 2**30
 def pytest_configure(config: pytest.Config) -> None:
     """Temporary files lie in memory, where there is room and programs may be run from there.
 
-    And no example of Hypothesis fails because the machine is busy. `make test-long` tries more of them.
+    And no example of Hypothesis fails because the machine is busy, or because other examples were drawn
+    before. `make test-long` tries more of them, and other ones each time.
     """
-    settings.register_profile("any pace", deadline=None, max_examples=40)
+    settings.register_profile("any pace", deadline=None, max_examples=40, derandomize=True)
     settings.register_profile("thorough", deadline=None, max_examples=1000)
     settings.load_profile(config.getoption("--hypothesis-profile") or "any pace")
     if memory_is_roomy():

@@ -29,6 +29,7 @@ from tests.advice import modules, printed_commands, sites
 from tests.commands import Said
 from tests.conftest import ROOT
 from tests.docs.pages import await_port
+from tests.forking.program import Program
 from tests.ports import free_port
 
 DATABASE, STUDY = "my data.db", "my study"
@@ -133,7 +134,7 @@ class Walk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.market, self.forms = free_port(), free_port()
-        self.servers: dict[str, subprocess.Popen[bytes]] = {}
+        self.servers: dict[str, Program] = {}
         self.advised: set[str] = set()
         self.assignment = ""
         self.worker = ""
@@ -153,9 +154,7 @@ class Walk:
         """Start a server that is advised, once."""
         if line in self.servers:
             return
-        self.servers[line] = subprocess.Popen(
-            ["bash", "-c", f"exec {line}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        self.servers[line] = Program(*shlex.split(line)[1:])
         await_port(self.market if "market" in shlex.split(line) else self.forms)
 
     def lose_the_marketplace(self) -> None:
@@ -163,7 +162,7 @@ class Walk:
         (line,) = (line for line in self.servers if "market" in shlex.split(line))
         server = self.servers.pop(line)
         server.terminate()
-        server.wait(timeout=20)
+        server.wait()
         for file in self.folder.glob("market.db*"):
             file.unlink()
         self.start(line)
@@ -172,7 +171,7 @@ class Walk:
         for server in self.servers.values():
             server.terminate()
         for server in self.servers.values():
-            server.wait(timeout=20)
+            server.wait()
 
     def filled(self, line: str) -> str:
         """The command with its words to be replaced."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import click
 import pytest
@@ -23,6 +24,7 @@ from humaneval.cli.run import emit, json_option
 from humaneval.errors import PartialError
 from tests.commands import Command, Said, program
 from tests.conftest import ROOT
+from tests.forking.program import Program
 
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5\n"
 GOOD = "g1,“Curly”,It’s Ann’s cake.,It rose.,She let it cool.,Her son came.,They ate it – all of it.\n"
@@ -293,18 +295,13 @@ main.main(["faulty"])
 
 
 def test_a_reader_that_goes_away_early_gets_no_complaint(study: str) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "humaneval", "study", "show", study, "--key"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    assert process.wait(60) in (0, 1)  # all written before it went, or not
+    with TemporaryFile() as complaints:
+        process = Program("study", "show", study, "--key", stdout=subprocess.PIPE, stderr=complaints)
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait() in (0, 1)  # all written before it went, or not
+        complaints.seek(0)
+        assert complaints.read() == b""
 
 
 def test_C78_a_bad_setting_ends_every_verb_with_its_name_and_origin(command: Command) -> None:

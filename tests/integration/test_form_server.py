@@ -5,13 +5,11 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import resource
 import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -38,10 +36,11 @@ from humaneval.store.migrate import backup
 from humaneval.store.tables import AnswerRow, HitRow, MetaRow
 from humaneval.web.app import MAX_FORM_BYTES, create_app, running
 from tests.fixtures import signed
+from tests.forking.program import Program
 
 
 class Running(NamedTuple):
-    process: subprocess.Popen[str]
+    process: Program
     port: int
     log: Path
 
@@ -50,20 +49,16 @@ class Running(NamedTuple):
 def serving(folder: Path, *command: str, files: int = 0, **environment: str) -> Iterator[Running]:
     """A verb that serves, in a process of its own; `files` is how many it may open."""
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-
     log = folder / "stderr"
     with (
         log.open("w") as errors,
-        subprocess.Popen(
-            [sys.executable, "-m", "humaneval", *command, "--port", "0"],
-            cwd=folder,
-            env=os.environ | environment,
+        Program(
+            *(*command, "--port", "0"),
+            folder=folder,
+            environment=environment,
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
-            preexec_fn=limit if files else None,
+            limits={"RLIMIT_NOFILE": files} if files else None,
         ) as process,
     ):
         try:
@@ -100,7 +95,7 @@ def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
         whole.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         assert whole.recv(12) == b"HTTP/1.1 200"
         server.process.send_signal(ended_by)
-        assert server.process.wait(timeout=20) == 0
+        assert server.process.wait() == 0
         for each in (half, whole):
             each.close()
         assert "Traceback" not in server.log.read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 from sqlalchemy import Engine, text
@@ -22,27 +22,26 @@ from humaneval.store import heartbeat
 from tests.answered import answer
 from tests.commands import Command
 from tests.conftest import ROOT
+from tests.forking.program import Program
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 
 
 def run(
-    *arguments: str, stdout: int, stderr: int = subprocess.PIPE, limit: int | None = None, **env: str
+    *arguments: str, stdout: int, stderr: int | None = None, limit: int | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the program with its output going to `stdout`; files that it writes have at most `limit` bytes."""
-    return subprocess.run(
-        [sys.executable, "-m", "humaneval", *arguments],
-        stdout=stdout,
-        stderr=stderr,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
-        preexec_fn=(
-            None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        ),
-        check=False,
-        timeout=120,
-        text=True,
-    )
+    with TemporaryFile("w+") as said:
+        status = Program(
+            *arguments,
+            stdout=stdout,
+            stderr=said if stderr is None else stderr,
+            environment=env,
+            limits=None if limit is None else {"RLIMIT_FSIZE": limit},
+        ).wait()
+        said.seek(0)
+        return subprocess.CompletedProcess(arguments, status, None, said.read())
 
 
 @pytest.fixture
@@ -117,7 +116,7 @@ def test_X56_a_file_that_does_not_fit_is_one_line_and_nothing_of_it_is_left(
     work.mkdir()
     out = work / verb[-1]
     # SQLite's own shared memory has 32 KiB.
-    done = run(*verb[:-1], str(out), stdout=subprocess.PIPE, limit=32 * 1024)
+    done = run(*verb[:-1], str(out), stdout=subprocess.DEVNULL, limit=32 * 1024)
     assert done.returncode == 1, done.stderr
     first, *rest = done.stderr.splitlines()
     assert (first.startswith("Error: "), "File too large" in first) == (True, True), first

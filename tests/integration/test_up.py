@@ -4,10 +4,8 @@ other programs at its ports."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,21 +35,16 @@ from humaneval.study.stored import mark_simulated, open_study, study_key
 from humaneval.web.app import create_app, running
 from humaneval.web.requester import token_of
 from tests.commands import Command
-from tests.conftest import ROOT
+from tests.forking.program import Program
+from tests.pace import PATIENCE
 from tests.ports import free_port
-
-SECONDS = 60.0
 
 
 class Up:
     """`humaneval up … --json` as a program of its own, and what it has said so far."""
 
     def __init__(self, *words: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "humaneval", "up", *words, "--json"],
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        self._process = Program("up", *words, "--json", stdout=subprocess.PIPE, stderr=None)
         self.said: list[dict[str, Any]] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -64,7 +57,7 @@ class Up:
 
     def wait_for(self, event: str, **values: object) -> dict[str, Any]:
         """The first event of this kind with these values."""
-        until = time.monotonic() + SECONDS
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             for each in self.said:
                 if each["event"] == event and values.items() <= each.items():
@@ -75,8 +68,8 @@ class Up:
     def end(self, number: int) -> int:
         """The exit code after a signal, once everything that was said is read."""
         self._process.send_signal(number)
-        code = self._process.wait(timeout=SECONDS)
-        self._reader.join(timeout=SECONDS)
+        code = self._process.wait()
+        self._reader.join(timeout=PATIENCE)
         if self._process.stdout is not None:
             self._process.stdout.close()
         return code

@@ -234,7 +234,7 @@ def test_the_log_of_a_server_names_no_id_address_or_browser_whatever_fails(
         assert forgotten.code == 0, forgotten.err
         assert ask(address.partition("?")[0], ids) == 200
         server.process.terminate()
-        printed = server.process.communicate(timeout=20)[0]
+        printed = server.process.communicate()
     log = server.log.read_text(encoding="utf-8")
     assert "POST /take/<key> failed: IntegrityError" in log
     for trace in (PERSON, SESSION, agent, before, key):

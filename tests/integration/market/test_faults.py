@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -28,6 +27,7 @@ from humaneval.errors import UsageError
 from humaneval.market import Faults, MarketServer, Mode, create_market_app
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_line
+from tests.forking.program import Program
 
 HIT = {
     "Title": "t",
@@ -276,9 +276,9 @@ def test_the_command_refuses_a_plan_that_makes_no_sense() -> None:
 
 
 def test_the_command_serves_with_faults_and_says_how_to_change_them(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0", "--json"]
+    command = ["market", "serve", "--port", "0", "--json"]
     command += ["--database", str(tmp_path / "market.db"), "--faults", "throttled=0.5", "--fault-seed", "4"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with Program(*command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         found = json.loads(process.stdout.readline())["faults"]
         status, state = admin(found["url"], found["token"])

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ from pathlib import Path
 
 import boto3
 import pytest
+
+from tests.forking.program import Program
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 QUESTION = f"""<HTMLQuestion xmlns="{SCHEMAS}/2011-11-11/HTMLQuestion.xsd">
@@ -28,20 +29,9 @@ QUESTION = f"""<HTMLQuestion xmlns="{SCHEMAS}/2011-11-11/HTMLQuestion.xsd">
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """Starts the command as a user would. Returns the variables that it prints."""
-    command = [
-        sys.executable,
-        "-m",
-        "humaneval",
-        "market",
-        "serve",
-        "--port",
-        "0",
-        "--balance",
-        "20.00",
-        "--json",
-    ]
+    command = ["market", "serve", "--port", "0", "--balance", "20.00", "--json"]
     command += ["--database", str(tmp_path / "market.db")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+    with Program(*command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
             yield json.loads(process.stdout.readline())["environment"]

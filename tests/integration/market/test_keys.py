@@ -29,6 +29,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import HumanEvalError, PlatformError, SettingsError
 from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
 from humaneval.market.keys import read_file, read_pairs, write_new_pair
+from tests.forking.program import Program
 
 ID, SECRET = "PANEL1", "a-secret-of-enough/letters+0"
 TARGET = "MTurkRequesterServiceV20170117.GetAccountBalance"
@@ -177,9 +178,9 @@ def test_a_made_key_is_its_owners_alone_and_works_at_both_ends(
     secret = file.read_text().split()[-1]
     assert secret not in made.output
     assert f"AWS_SHARED_CREDENTIALS_FILE={file}" in made.output
-    command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0", "--json"]
+    command = ["market", "serve", "--port", "0", "--json"]
     command += ["--database", str(tmp_path / "market.db"), "--keys", str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with Program(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         printed = process.stdout.readline()
         environment = json.loads(printed)["environment"]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import subprocess
-import sys
 import time
 import urllib.request
 from contextlib import closing
@@ -21,6 +18,8 @@ from humaneval.cli.main import cli
 from humaneval.errors import HumanEvalError, PrerequisiteError, SettingsError, StoreError, UsageError
 from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
 from tests.commands import Command
+from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 
 def refused(*arguments: str) -> HumanEvalError:
@@ -59,13 +58,11 @@ def test_a_restart_keeps_workers_signed_in_and_their_work(tmp_path: Path) -> Non
 
 def in_file_while_it_runs(file: Path, lines: int, *arguments: str) -> list[str]:
     """The first lines that `humaneval … > file` writes while it goes on serving."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    command = [sys.executable, "-m", "humaneval", *arguments]
     with (
         file.open("w") as stdout,
-        subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=environment) as process,
+        Program(*arguments, stdout=stdout, environment={"PYTHONUNBUFFERED": ""}) as process,
     ):
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while file.read_text().count("\n") < lines and process.poll() is None and time.monotonic() < until:
             time.sleep(0.05)
         still_there = process.poll() is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from humaneval.market.prolific import Faults, ProlificFault, ProlificServer, ope
 from humaneval.market.prolific.deliveries import signature
 from humaneval.simulated import Crowd, Skills, take_part
 from humaneval.study.stored import open_study, study_key
+from tests.forking.program import Program
 from tests.integration.link.conftest import by_link  # noqa: F401 - a fixture
 from tests.integration.prolific_standin.conftest import BODY, CODE
 
@@ -126,9 +126,7 @@ def test_only_this_machine_is_served(tmp_path: Path) -> None:
 def test_the_command_prints_what_points_a_program_at_it(tmp_path: Path) -> None:
     words = ["prolific", "serve", "--port", "0", "--database", str(tmp_path / "p.db"), "--json"]
     words += ["--clock", "2026-11-02T09:00", "--faults", "none", "--balance", "12.50", "--currency", "USD"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "humaneval", *words], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with Program(*words, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             told = json.loads(process.stdout.readline())

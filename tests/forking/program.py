@@ -1,0 +1,173 @@
+"""A forked program, with what tests need of `subprocess.Popen`."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import pytest
+
+from tests.pace import PATIENCE
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_")
+"""How names begin of variables that are read once, when an interpreter starts."""
+OF_NO_ACCOUNT = ("PYTHONPATH", "PYTHONUNBUFFERED")
+"""Of these, what a forked program does nevertheless or needs no more."""
+
+
+class _Server:
+    """The process that programs are forked from: one for each process of the tests."""
+
+    def __init__(self) -> None:
+        # It ends with the server. The address of a socket has to be short.
+        self.address = f"{tempfile.mkdtemp(prefix='humaneval-forking-', dir='/tmp')}/socket"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.forking.server", self.address],
+            stdin=subprocess.PIPE,  # it ends when this is closed, however this process ends
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,  # a file would have places to seek, which a program's pipe has not
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            start_new_session=True,  # Ctrl-C reaches the tests, and they end
+        )
+        assert self._process.stdout is not None
+        if self._process.stdout.readline() != b"ready\n":
+            pytest.fail(self.complaint())
+        atexit.register(self.close)
+
+    def complaint(self) -> str:
+        """Why nothing can be forked any more."""
+        return self._process.communicate()[1].decode(errors="replace")
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+@cache
+def _server(process: int) -> _Server:
+    return _Server()
+
+
+def address() -> str:
+    """Where programs can be asked for."""
+    return _server(os.getpid()).address
+
+
+def can_be_forked(environment: Mapping[str, str]) -> bool:
+    """Whether a forked program is the same as one that is started with these variables more."""
+    return not any(name.startswith(READ_AT_START) and name not in OF_NO_ACCOUNT for name in environment)
+
+
+class Program:
+    """`humaneval …`, under way."""
+
+    def __init__(
+        self,
+        *arguments: str | Path,
+        stdout: int | IO[Any] | None = subprocess.DEVNULL,
+        stderr: int | IO[Any] | None = subprocess.DEVNULL,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
+        asked = {
+            "arguments": [str(argument) for argument in arguments],
+            "environment": {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+            "folder": str(folder or Path.cwd()),
+            "limits": dict(limits or {}),
+        }
+        self.arguments = asked["arguments"]
+        self.returncode: int | None = None
+        self.stdout: IO[str] | None = None
+        with ExitStack() as closing:
+            nothing = closing.enter_context(open(os.devnull, "r+b"))
+            ends = [nothing.fileno()]
+            for number, given in enumerate((stdout, stderr), 1):
+                if given == subprocess.PIPE:
+                    read, write = os.pipe()
+                    closing.callback(os.close, write)
+                    self.stdout = os.fdopen(read, encoding="utf-8")
+                    ends.append(write)
+                elif given == subprocess.STDOUT:
+                    ends.append(ends[1])
+                elif given == subprocess.DEVNULL:
+                    ends.append(nothing.fileno())
+                elif isinstance(given, int):
+                    ends.append(given)
+                else:
+                    ends.append(number if given is None else given.fileno())
+            self._connection = socket.socket(socket.AF_UNIX)
+            self._connection.connect(address())
+            socket.send_fds(self._connection, [json.dumps(asked).encode() + b"\n"], ends)
+        self._said = b""
+        self._connection.settimeout(PATIENCE)
+        self.pid = int(self._line())
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._said:
+            more = self._connection.recv(100)
+            if not more:
+                pytest.fail(_server(os.getpid()).complaint())
+            self._said += more
+        line, _, self._said = self._said.partition(b"\n")
+        return line
+
+    def poll(self) -> int | None:
+        """Its status if it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0.0)
+        return self.returncode
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Its status when it has ended; a signal that ended it is a negative number."""
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
+            try:
+                self.returncode = int(self._line())
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self.arguments, timeout) from None
+            self._connection.close()
+        return self.returncode
+
+    def communicate(self) -> str:
+        """What it still says, to its end."""
+        assert self.stdout is not None
+        said = self.stdout.read()
+        self.wait()
+        return said
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        if self.stdout is not None:
+            self.stdout.close()
+        self.wait()

@@ -1,0 +1,117 @@
+"""The process that programs are forked from. It has one thread, loads the command line, and waits.
+
+A request is a line of JSON on a connection, with three open files: the stdin, stdout and stderr of the
+program. The answer is its id, and when it has ended its status, a line each.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import resource
+import selectors
+import signal
+import socket
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Any
+
+from humaneval.cli.main import VERBS, main
+
+
+def serve(address: str) -> dict[str, Any] | None:
+    """Fork a program for every request, until stdin ends. Returns only in a program, with what was asked."""
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(address)
+    listening.listen(100)
+    wakened, waker = socket.socketpair()
+    for end in (wakened, waker):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+    running: dict[int, socket.socket] = {}
+    selector = selectors.DefaultSelector()
+    for each in (sys.stdin, listening, wakened):
+        selector.register(each, selectors.EVENT_READ)
+    print("ready", flush=True)
+    while True:
+        ready = [key.fileobj for key, _ in selector.select()]
+        if sys.stdin in ready:
+            break
+        if wakened in ready:
+            wakened.recv(4096)
+            _tell_the_ends(running)
+        if listening in ready:
+            connection, _ = listening.accept()
+            asked, files = _request(connection)
+            child = os.fork()
+            if child == 0:
+                signal.set_wakeup_fd(-1)
+                selector.close()
+                for end in (listening, wakened, waker, connection, *running.values()):
+                    end.close()
+                _become(asked, files)
+                return asked
+            for file in files:
+                os.close(file)
+            running[child] = connection
+            connection.sendall(b"%d\n" % child)
+    for child in running:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    os.unlink(address)
+    os.rmdir(os.path.dirname(address))
+    return None
+
+
+def _request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    text, files, _, _ = socket.recv_fds(connection, 65_536, 3)
+    while not text.endswith(b"\n"):
+        text += connection.recv(65_536)
+    return json.loads(text), files
+
+
+def _tell_the_ends(running: dict[int, socket.socket]) -> None:
+    while running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            break
+        with running.pop(child) as connection, suppress(OSError):
+            connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def _become(asked: dict[str, Any], files: list[int]) -> None:
+    """Take on what a program is given when it is started."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    for name, most in asked["limits"].items():
+        resource.setrlimit(getattr(resource, name), (most, most))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What an interpreter draws or looks up when it starts.
+    random.seed()
+    time.tzset()
+    tempfile.tempdir = None
+    if os.environ.get("PYTHONUNBUFFERED"):
+        sys.stdout = TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), "utf-8", write_through=True)
+    sys.argv = ["humaneval", *asked["arguments"]]
+
+
+if __name__ == "__main__":
+    for target in VERBS.values():
+        import_module(target.module)
+    gc.collect()
+    gc.freeze()
+    asked_for = serve(sys.argv[1])
+    if asked_for is not None:
+        main(asked_for["arguments"])
