@@ -115,7 +115,7 @@ def write_study(path: Path, rows: int) -> None:
 
 def crowd(database: str, rows: int) -> None:
     """`rows` people open and answer a form each, as by the open link: with a skill of their own."""
-    from humaneval.crowd.answers import CONSENT, FORM, choice_field, seconds_field
+    from humaneval.crowd.answers import CONSENT, FORM, answer_field, seconds_field
     from humaneval.crowd.claims import open_form
     from humaneval.crowd.form_of_row import load_form
     from humaneval.crowd.keep import keep_answers
@@ -146,7 +146,7 @@ def crowd(database: str, rows: int) -> None:
         shift = rng.gauss(0, 0.15)
         for place, shown in enumerate(key[form.form_hash], 1):
             knows = rng.random() < skill[str(shown["generator"])] + shift * (shown["generator"] != "control")
-            fields[choice_field(place)] = str(shown["position"] if knows else rng.randint(1, 5))
+            fields[answer_field("choice", place)] = str(shown["position"] if knows else rng.randint(1, 5))
             fields[seconds_field(place)] = f"{rng.uniform(8, 40):.1f}"
         keep_answers(engine, opened.assignment_id, fields, now(), program=True)
 
