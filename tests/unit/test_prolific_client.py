@@ -213,7 +213,7 @@ def test_P09_a_study_is_made_without_a_status_and_with_every_field_that_has_a_tr
     assert terms_of(sent).reward == Decimal("1.50")
 
 
-def test_P15_no_retired_field_is_sent() -> None:
+def test_C72_P15_no_retired_field_is_sent() -> None:
     retired = {"eligibility_requirements", "completion_code", "completion_option", "failed_attention_code"}
     retired |= {"study_type", "is_custom_screening"}
     assert not retired & body(offer(), "project").keys()
