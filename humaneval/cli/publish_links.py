@@ -30,7 +30,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.queries import rows_in
-from humaneval.study.panels import notes_of, placeholders
+from humaneval.study.panels import names_a_person, notes_of, placeholders
 from humaneval.study.stored import Study
 from humaneval.text import command, counted
 
@@ -49,7 +49,7 @@ def publish_links(
 ) -> None:
     """Make the links of a study that do not exist yet. Print them, or write them beside a list of people."""
     _refuse_together(links)
-    if isinstance(at.platform, Link):
+    if links.panel and isinstance(at.platform, Link):
         require_secret(at.settings, at.platform.panel_secret)
     listed = _read(links.people) if links.people else None
     invitations = _invitations(at.study, links, listed)
@@ -64,6 +64,12 @@ def publish_links(
         say(
             "Note: exclude_studies keeps out people whom a panel names by the same id. Nobody of an open or a"
             " personal link is known in another study.",
+            err=True,
+        )
+    if not links.panel and (at.settings.link.postback_url or names_a_person(at.settings)):
+        say(
+            "Note: people of this link were not sent by the panel: it is told nothing about them, and they"
+            " get no code or address of it. For the panel's people: --panel",
             err=True,
         )
     if options.dry_run:

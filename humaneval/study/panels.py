@@ -194,6 +194,13 @@ def needs_secret(study: StudyFile) -> bool:
     return SECRET in placeholders(hashed + link.postback_url)
 
 
+def names_a_person(study: StudyFile) -> bool:
+    """Whether what people take back names a person of a panel. An open or a personal link has none."""
+    link = study.link
+    texts = (link.completion_code, link.completion_url, link.failed_control)
+    return bool(study.panel.return_parameter) or any(set(placeholders(each)) - {CODE} for each in texts)
+
+
 def refuse_panel(study: StudyFile) -> None:
     """Raise TogetherError for settings of a panel that cannot hold together."""
     link, design = study.link, study.design

@@ -33,7 +33,7 @@ from humaneval.errors import SettingsError
 from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
-from humaneval.study.panels import SENT_AWAY, is_address, needed_parameters
+from humaneval.study.panels import SENT_AWAY, is_address, names_a_person, needed_parameters
 from humaneval.study.words import Channel, words_of
 from humaneval.web.forms import (
     by_program,
@@ -180,6 +180,8 @@ def answer(key: str, token: str) -> Response:
 
 def _back(hit: FoundHit, assignment: int) -> HandBack:
     """What a person takes back whose answers are stored: by their answers, and after the commit."""
+    if hit.audience != "panel" and names_a_person(hit.settings):
+        return HandBack(Ended.COMPLETE)  # no panel has sent them
     work = work_with(assignment)
     with connected(context().engine) as connection:
         ended = ending_of(connection, hit.settings, work.row_id, work.answered or {})
@@ -195,7 +197,8 @@ def _find(key: str) -> FoundHit | None:
     g.study, g.channel = shown_settings(hit), channel_of(hit)
     _allow_completion(hit.settings)
     try:
-        require_secret(hit.settings, context().settings.panel_secret)
+        if hit.audience == "panel":
+            require_secret(hit.settings, context().settings.panel_secret)
     except SettingsError as error:
         current_app.logger.error("%s. %s", error.message, error.hint)
         abort(503)  # before anybody works for a code that cannot be made

@@ -64,6 +64,7 @@ MEANINGS = {
     "C67": "One source of settings overrode another by surprise.",
     "C68": "The platform limited the rate of calls, or failed for a while.",
     "C69": "The platform answered with an unusual status.",
+    "C72": "A service renamed its fields or its address, and requests failed.",
     "C76": "The panel held a submission as complete, but the answers were incomplete.",
     "C77": "Ad blockers or firewalls hid the form.",
     "C78": "A missing key showed up as a page that never came.",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine
 
+from humaneval import __version__
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
@@ -62,7 +63,7 @@ def test_a_call_bears_the_token_and_its_body_as_json(client: ProlificClient, ser
     assert (seen.method, seen.path) == ("POST", "/api/v1/submissions/S1/transition/")
     assert seen.headers["Authorization"] == f"Token {TOKEN}"
     assert seen.headers["Content-Type"] == "application/json"
-    assert seen.headers["Referer"] == "humaneval-toolkit"
+    assert seen.headers["Referer"] == f"humaneval-toolkit/{__version__}"
     assert seen.body == {"action": "APPROVE"}
 
 
@@ -87,8 +88,32 @@ def test_P02_every_page_is_read_and_none_past_the_last(
         )
     found = [each["id"] for each in client.pages("list", "/submissions/", {"study": "X"})]
     assert found == ids
-    past = pages + 1 if style == "nothing" and count and not count % 100 else pages
+    past = pages + 1 if style == "nothing" and count in (99, 100, 200) else pages
     assert len(server.seen) == past  # only if nothing says where the end is, the page after it is asked for
+
+
+@pytest.mark.parametrize("count", [19, 20, 45, 60])
+@pytest.mark.parametrize("past", ["empty", "missing", "again"])
+def test_P02_a_list_whose_pages_are_shorter_than_asked_for_is_read_to_the_end(
+    client: ProlificClient, server: Answers, count: int, past: str
+) -> None:
+    ids = [f"s{number}" for number in range(count)]
+    for start in range(0, count, 20):
+        some = page(ids[start : start + 20])
+        server.to("GET", f"/participant-groups/?limit=100&offset={start}&workspace_id=W", some)
+        server.to("GET", f"/projects/P/studies/?page={start // 20 + 1}&page_size=100", some)
+    if past != "missing":
+        after = page([]) if past == "empty" else page(ids[-20:])
+        server.to("GET", f"/projects/P/studies/?page={-(-count // 20) + 1}&page_size=100", after)
+    server.to("GET", f"/participant-groups/?limit=100&offset={count}&workspace_id=W", page([]))
+    groups = client.by_offset("list groups", "/participant-groups/", workspace_id="W")
+    assert [each["id"] for each in groups] == ids
+    assert [each["id"] for each in client.pages("list studies", "/projects/P/studies/")] == ids
+
+
+def test_P02_a_list_that_ignores_the_offset_ends(client: ProlificClient, server: Answers) -> None:
+    server.to("GET", "/workspaces/", page([f"w{number}" for number in range(30)]))
+    assert len(list(client.by_offset("list workspaces", "/workspaces/"))) == 30
 
 
 def test_P02_a_list_that_is_shorter_than_its_count_is_an_error(
@@ -213,7 +238,7 @@ def test_P09_a_study_is_made_without_a_status_and_with_every_field_that_has_a_tr
     assert terms_of(sent).reward == Decimal("1.50")
 
 
-def test_P15_no_retired_field_is_sent() -> None:
+def test_C72_P15_no_retired_field_is_sent() -> None:
     retired = {"eligibility_requirements", "completion_code", "completion_option", "failed_attention_code"}
     retired |= {"study_type", "is_custom_screening"}
     assert not retired & body(offer(), "project").keys()

@@ -22,11 +22,14 @@ from urllib3.exceptions import (
     NewConnectionError,
 )
 
+from humaneval import __version__
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.text import quoted
 
 PAGE_SIZE = 100
 """Larger pages of submissions are not known to work."""
+SMALL_PAGE = 20
+"""The smallest size that pages are known to have: other lists may not take ours, and give shorter pages."""
 MOST_PAGES = 1000
 TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
@@ -115,11 +118,13 @@ class ProlificClient:
         """Every item of a listing, each once.
 
         It ends where the server names no next page. Without such names, it ends at the server's count, at a
-        page that is not full, or at a page that is not there: the one after the last is an error there.
+        page that is shorter than the first one, or at a page that is not there: the one after the last is an
+        error there.
         """
         asked: dict[str, object] = {"page": 1, "page_size": PAGE_SIZE, **(query or {})}
         seen: set[str] = set()
         counted: int | None = None
+        full = 0
         for number in range(1, MOST_PAGES + 1):
             try:
                 page = self.read(what, path, asked)
@@ -130,6 +135,7 @@ class ProlificClient:
             items = page.get("results") or []
             total = (page.get("meta") or {}).get("count")
             counted = total if counted is None else counted
+            full, before = full or len(items), len(seen)
             for item in items:
                 if str(item.get("id")) not in seen:
                     seen.add(str(item.get("id")))
@@ -140,7 +146,11 @@ class ProlificClient:
                 if not following:
                     break
                 asked = {**asked, **self._query_of(what, str(following))}
-            elif len(items) < PAGE_SIZE or (counted is not None and len(seen) >= counted):
+            elif (
+                len(seen) == before
+                or (counted is not None and len(seen) >= counted)
+                or (counted is None and len(items) < max(full, SMALL_PAGE))
+            ):
                 break
             else:
                 asked = {**asked, "page": number + 1}
@@ -153,14 +163,19 @@ class ProlificClient:
             )
 
     def by_offset(self, what: str, path: str, **query: object) -> Iterator[dict[str, Any]]:
-        """A listing by offset, which ends with an empty page or a page that is not full."""
-        offset = 0
+        """A listing by offset, each item once. It ends with a page that has nothing new, or is shorter than
+        the first one."""
+        offset = full = 0
+        seen: set[str] = set()
         while True:
             page = self.read(what, path, {"limit": PAGE_SIZE, "offset": offset, **query})
             items = page.get("results", []) if isinstance(page, dict) else page
-            yield from items
-            if len(items) < PAGE_SIZE:
+            new = [item for item in items if str(item.get("id")) not in seen]
+            yield from new
+            full = full or len(items)
+            if not new or len(items) < max(full, SMALL_PAGE):
                 return
+            seen.update(str(item.get("id")) for item in new)
             offset += len(items)
 
     def _query_of(self, what: str, following: str) -> dict[str, str]:
@@ -200,7 +215,7 @@ class ProlificClient:
         headers = {
             "Authorization": f"Token {self._token}",
             "Accept": "application/json",
-            "Referer": REFERER,
+            "Referer": f"{REFERER}/{__version__}",
         }
         data = None
         if body is not None:

@@ -24,7 +24,7 @@ class Hooks:
     def secrets(self, workspace: str) -> list[str]:
         """The secrets of a workspace; "" for one that is not shown."""
         told = self._client.read("list secrets", "/hooks/secrets/", {"workspace_id": workspace})
-        return [_secret(each) for each in told.get("results", [])]
+        return [_secret(each) for each in _listed(told)]
 
     def new_secret(self, workspace: str) -> str:
         """Make a secret, which replaces the old one."""
@@ -33,7 +33,7 @@ class Hooks:
     def subscriptions(self, workspace: str) -> Sequence[dict[str, Any]]:
         """Every subscription of a workspace."""
         told = self._client.read("list subscriptions", "/hooks/subscriptions/", {"workspace_id": workspace})
-        return list(told.get("results", []))
+        return _listed(told)
 
     def subscribe(self, workspace: str, kind: str, target: str) -> Subscribed:
         """Subscribe to one kind of event. Nothing is sent before it is confirmed."""
@@ -51,6 +51,10 @@ class Hooks:
     def unsubscribe(self, subscription: str) -> None:
         """Delete a subscription."""
         self._client.set("unsubscribe", "DELETE", f"/hooks/subscriptions/{subscription}/", None)
+
+
+def _listed(told: Any) -> list[Any]:
+    return list(told.get("results") or ()) if isinstance(told, dict) else list(told)
 
 
 def _secret(told: Any) -> str:

@@ -20,14 +20,14 @@ def listen(engine: Engine, platform: Prolific, target: str, *, new_secret: bool 
     which other programs of the workspace can check nothing until they have it.
     """
     workspace, hooks = platform.account.workspace, platform.hooks
-    there = hooks.secrets(workspace)
-    if there and not any(there) and not new_secret:
+    there = [] if new_secret else hooks.secrets(workspace)  # no document names the call that lists them
+    if there and not any(there):
         raise UsageError(
             "the workspace has a secret for events, which Prolific does not show",
             "Make another with --new-secret. Other programs of the workspace must then get it.",
         )
     secret = next((each for each in there if each), "")
-    if new_secret or not secret:
+    if not secret:
         secret = hooks.new_secret(workspace)
     with writing(engine) as session:
         session.merge(MetaRow(key=SECRET, value=secret))

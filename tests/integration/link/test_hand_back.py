@@ -163,6 +163,8 @@ def test_without_its_secret_a_panels_link_is_not_made(
     by_link(sqlite_engine, link={"panel": "microworkers"})
     said = command("publish", "study", "--to", "link", "--panel")
     assert (said.code, "HUMANEVAL_PANEL_SECRET" in said.err) == (2, True)
+    said = command("publish", "study", "--to", "link")
+    assert (said.code, "people of this link were not sent by the panel" in said.err) == (0, True)
 
 
 def test_simulated_annotators_rehearse_a_panel_whose_ids_they_do_not_have(

@@ -43,7 +43,7 @@ def kept(study: LinkStudy) -> Any:
         ).all()
 
 
-def test_P27_the_panels_list_is_compared_with_our_answers_and_nothing_moves(
+def test_C76_P27_the_panels_list_is_compared_with_our_answers_and_nothing_moves(
     sqlite_engine: Engine,
     sqlite_database: str,
     by_link: Callable,

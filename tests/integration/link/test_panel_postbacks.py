@@ -34,7 +34,7 @@ from humaneval.study.stored import open_study, study_key
 from humaneval.web.app import create_app
 from humaneval.web.exclude import Excluder
 from tests.commands import Command
-from tests.integration.link.people import LinkStudy, begin, form_on, send, take
+from tests.integration.link.people import LinkStudy, begin, form_on, heading, send, take
 from tests.unit.test_panels import sona_reply
 
 TOKEN = "T0KEN-4711"
@@ -252,6 +252,21 @@ def test_without_the_secret_nobody_begins_and_nothing_is_sent(
     found = collected(study, secret="")
     assert (found.told, found.not_told[0].startswith("the panel's secret is not set")) == (0, True)
     assert (sona.calls, postbacks(study)[0].attempts) == ([], 0)
+
+
+def test_P31_people_of_an_open_link_need_no_secret_and_complete_nothing_at_the_panel(
+    sqlite_engine: Engine, by_link: Callable, sona: Sona
+) -> None:
+    url = f"{sona.url}/credit?credit_token={{secret}}&survey_code=XXXX"
+    end = f"{sona.url}/done?survey_code=XXXX"
+    settings = {"panel": "sona", "postback_url": url, "completion_url": end}
+    study = by_link(sqlite_engine, link=settings)  # the server has no secret
+    page = begin(study.open_link())
+    thanks = send(page)
+    assert (heading(thanks), "done?" in thanks.html) == ("Thank you", False)
+    assert Browser().get(study.panel_link() + "?survey_code=10001").status == 503
+    found = collected(study, secret="")
+    assert (found.submissions, found.not_told, postbacks(study), sona.calls) == (1, (), [], [])
 
 
 def test_the_same_people_give_the_same_scores_by_a_panel_and_by_an_open_link(

@@ -177,9 +177,13 @@ class Person:
         self.start()
         return self.open()
 
+    def opened(self) -> Page:
+        """The form, opened again."""
+        return parse_page(self.form_url, 200, self._http.request("GET", self.form_url).data.decode())
+
     def answer(self, *, right: bool = True, choose: Callable[[int], int] = lambda place: 2) -> str:
         """Fill the form in and send it; where our server then leads."""
-        page = parse_page(self.form_url, 200, self._http.request("GET", self.form_url).data.decode())
+        page = self.opened()
         form = page.form(field="form")
         assert form is not None, page.html
         places = sorted(form.choices)

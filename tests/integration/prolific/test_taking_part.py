@@ -15,12 +15,16 @@ from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.prolific.answered import codes_of
 from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
+from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.review import review_work
 from humaneval.crowd.workers import exclude_workers
+from humaneval.simulated import Skills, crowd_for, take_part
 from humaneval.store.engine import reading
 from humaneval.store.queries import TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, WorkerIdentityRow, WorkerRow
+from humaneval.study.stored import open_study, study_key
 from tests.integration.prolific.people import Person, World
 
 
@@ -385,3 +389,30 @@ def kept_answers(world: World) -> list[str]:
     with reading(world.engine) as session:
         kept = select(AssignmentRow.external_id).join(AnswerRow, AnswerRow.assignment_id == AssignmentRow.id)
         return list(session.scalars(kept.order_by(AnswerRow.id)))
+
+
+def test_people_rate_at_prolific_and_an_answer_to_the_control_decides_the_code(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    scales = {"fluency": ["not fluent", "fluent"], "fit": ["does not fit", "fits well"]}
+    world = world_of(sqlite_engine, question="rate", answers={"scales": scales, "mark": True})
+    world.publish()
+    study, key = open_study(sqlite_engine, world.name), study_key(open_study(sqlite_engine, world.name))
+    careful = crowd_for(study, 3, Skills(by_generator={"control": 1.0}), seed=1)
+    there = world.hit().external_id or ""
+    assert take_part(careful, world.server.url, there, key, at_once=1) == (3, 0)
+    hasty = world.person("Hasty")
+    hasty.take()
+    form = hasty.opened().form(field="form")
+    assert form is not None
+    hasty.send({**form.values, **form.boxes, **{name: each[-1].value for name, each in form.choices.items()}})
+    assert hasty.code == codes(world)[FAILED_CHECK]
+    hasty.finish()
+    found = world.collect()
+    assert (found.new, found.responses, found.differences) == (4, 4 * study.settings.row_size, ())
+    made = evidence_for(world.at(), hasty.submission)
+    assert (made.category, "and the answer was fluency 5 of 5, fit 5 of 5" in made.reason) == (
+        "FAILED_CHECK",
+        True,
+    )
+    assert [each.excluded for each in review_work(study, "prolific")].count("") == 3
