@@ -54,3 +54,24 @@ def ratings(workers: int = 20, each: int = 10, stories: int = 25, points: int = 
             rating = 1 + int((at + noise > cuts).sum())
             rows.append((rating, SYSTEMS[system], f"w{worker}", f"s{story}"))
     return pd.DataFrame(rows, columns=["rating", "generator", "worker", "story"])
+
+
+def uneven_preferences() -> pd.DataFrame:
+    """The same without ties, where human always wins and one worker gave a single answer."""
+    found = preferences()
+    found = found[(found.outcome != 0) & ((found.worker != "w0") | ~found.worker.duplicated())]
+    sign = np.where(found["first"] == "human", 1, np.where(found.second == "human", -1, 0))
+    return found.assign(outcome=np.where(sign != 0, sign, found.outcome))
+
+
+def uneven_ratings() -> pd.DataFrame:
+    """Ratings of which none is 3, with one worker who gave a single one; bert has only ones."""
+    found = ratings()
+    found = found.assign(rating=found.rating.mask(found.generator == "bert", 1))
+    return found[(found.rating != 3) & ((found.worker != "w0") | ~found.worker.duplicated())]
+
+
+def few_ratings() -> pd.DataFrame:
+    """Ratings of three points by eight workers about six stories, one system by one of them alone."""
+    found = ratings(8, 5, 6, 3)
+    return found[(found.generator != "sa") | (found.worker == "w3")]

@@ -1,5 +1,5 @@
 # Reference values of the statistics for preferences and ratings, by other programs than ours.
-# Reads preferences.csv and ratings.csv of the working folder, as tests/made_up_answers.py makes them.
+# Reads tables of the working folder, each called as the function of tests/made_up_answers.py that makes it.
 # R 4.2.2, BradleyTerry2 1.1-2, ordinal 2022.11-16, lme4 1.1-31, numDeriv.
 suppressMessages({
     library(BradleyTerry2)
@@ -87,3 +87,37 @@ high <- glmer(as.numeric(rating > 3) ~ generator + (1 | worker) + (1 | story), d
     control = glmerControl(optimizer = "bobyqa", optCtrl = list(maxfun = 1e5)))
 say("glmer effects", fixef(high)[-1])
 say("glmer log likelihood", logLik(high))
+
+# Without ties, one worker with a single answer; human always wins, so that no strength of it is finite.
+u <- read.csv("uneven_preferences.csv")
+u <- u[u$first != "human" & u$second != "human", ]
+u$one <- factor(u$first, levels = setdiff(systems, "human"))
+u$other <- factor(u$second, levels = setdiff(systems, "human"))
+fit <- BTm(cbind(outcome == 1, outcome == -1), one, other, data = u, refcat = reference)
+say("uneven strengths", coef(fit))
+say("uneven errors", sqrt(diag(vcov(fit))))
+say("uneven log likelihood", logLik(fit))
+
+# A point that nobody gave, one worker with a single rating; bert has the lowest alone, and no finite effect.
+u <- read.csv("uneven_ratings.csv")
+u <- u[u$generator != "bert", ]
+u$generator <- factor(u$generator, levels = unique(u$generator))
+fit <- clmm(factor(rating) ~ generator + (1 | worker) + (1 | story), data = u)
+effects <- names(coef(fit))[grep("generator", names(coef(fit)))]
+say("uneven clmm effects", coef(fit)[effects])
+say("uneven clmm errors", sqrt(diag(vcov(fit)))[effects])
+say("uneven clmm thresholds", fit$alpha)
+say("uneven clmm deviations", sqrt(unlist(VarCorr(fit)[c("worker", "story")])))
+say("uneven clmm log likelihood", logLik(fit))
+fit <- suppressMessages(glmer(as.numeric(rating > 4) ~ generator + (1 | worker) + (1 | story), data = u,
+    family = binomial, control = glmerControl(optimizer = "bobyqa", optCtrl = list(maxfun = 1e5))))
+say("uneven glmer effects", fixef(fit)[-1])
+say("uneven glmer log likelihood", logLik(fit))
+
+# Neither workers nor stories vary more than chance, so that the mixed model is the plain one.
+few <- read.csv("few_ratings.csv")
+few$generator <- factor(few$generator, levels = unique(few$generator))
+fit <- clm(factor(rating) ~ generator, data = few)
+say("few clm effects", round(coef(fit)[grep("generator", names(coef(fit)))], 8))
+say("few clm thresholds", fit$alpha)
+say("few clm log likelihood", logLik(fit))

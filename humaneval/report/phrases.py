@@ -8,9 +8,9 @@ from typing import Protocol
 
 from humaneval.report.figures.drawing import shortened
 from humaneval.scoring.exclusions import ExclusionStep
-from humaneval.scoring.means import ONCE
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
+from humaneval.statistics.clustered_means import BY_SCALE
 from humaneval.statistics.headline import FEWEST, PLAIN, WIDENED
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.opponents import CLUSTERED as APART_WIDENED
@@ -329,7 +329,7 @@ def _method_of_shares_against(scores: Sequence[GeneratorScore]) -> str:
 
 
 def _method_of_means(scores: Sequence[GeneratorScore]) -> str:
-    if all(row.method == ONCE for row in scores):
+    if all(row.method == BY_SCALE for row in scores):
         return (
             "Wilson’s score interval of the mean’s place on the scale, at as many answers as give its"
             " standard error; each annotator and each story occurs once per generator."

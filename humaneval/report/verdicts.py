@@ -11,7 +11,7 @@ from humaneval.scoring.analysis.models import Omnibus
 from humaneval.scoring.comparisons import Comparison, inner_level
 from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import NotEstimable
-from humaneval.statistics.clustered_means import BY_SCALE, CLUSTERED
+from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, CLUSTERED
 from humaneval.statistics.clustered_means import PLAIN as STUDENT
 from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
 from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
@@ -21,6 +21,7 @@ INTERVALS = {
     STUDENT: "Student’s",
     CLUSTERED: "± t standard errors, clustered by annotator and by story",
     BY_SCALE: "Wilson’s, of the place on the scale",
+    BY_SCALE_CLUSTERED: "Wilson’s, of the place on the scale, clustered by annotator and by story",
     PLAIN: "Wilson’s",
     WIDENED: "Wilson’s at n divided by the design effect",
     PAIRED: "Bonett and Price’s",

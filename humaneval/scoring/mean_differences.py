@@ -10,14 +10,13 @@ from humaneval.scoring.judgments import Entries
 from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import Cells, cells
-from humaneval.statistics.clustered_means import mean_difference
+from humaneval.statistics.clustered_means import BY_SCALE_CLUSTERED, mean_difference, wilson_on_scale
 from humaneval.statistics.headline import ROUNDING, PairedDifference
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired_tests import or_t_test, paired_test
 from humaneval.statistics.sign_flips import Alternative
-from humaneval.statistics.two_way import TwoWay, effective, t_quantile, two_way
+from humaneval.statistics.two_way import TwoWay, effective, two_way
 
-METHOD = "t, two-way clustered"
 FINEST = 10**6
 """Outcomes that are not whole, in any unit up to this, are rounded to it for the test."""
 
@@ -32,7 +31,8 @@ def mean_differences(
 ) -> tuple[PairedDifference, ...]:
     """The differences of pairs of generators, by their codes.
 
-    Interval: difference ± t standard errors, clustered by worker and by story
+    Interval: Wilson's of the difference's place among those that the scale allows. Unless it lies near their
+    ends, that is the difference ± t standard errors, clustered by worker and by story
     (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where
     nothing varies, it reaches to what a share of other answers, no larger than Wilson's bound for none of n,
     would do. Test: the signs of workers, and where stories recur of stories, are flipped
@@ -77,14 +77,13 @@ def _difference(
     if not isinstance(found.interval, NotEstimable) and not isinstance(error, NotEstimable):
         by = two_way(entries.worker[mine], entries.story[mine], first.size)
         freedom = min(_freedom(entries.outcomes[mine], first, by, error**2), found.freedom)
-        reach = t_quantile(freedom, level) * error
-        interval = Interval(found.difference - reach, found.difference + reach)
+        ends = Interval(-scale.width, scale.width)
+        interval = wilson_on_scale(found.difference, error, ends, level, freedom)
         tested = or_t_test(tested, found.difference / error, freedom, alternative)
     else:
         reason = found.interval if isinstance(found.interval, NotEstimable) else error
         note = f"The interval is a bound, because {getattr(reason, 'because', '')}."
-        alike = not isinstance(error, NotEstimable)
-        most = wilson(0, min(int(first.sum()), int((~first).sum())), level).high if alike else 1.0
+        most = 1.0 if isinstance(error, NotEstimable) else _most(entries, mine, first, found.freedom, level)
         interval = _within(found.difference, most, scale)
     if not pairs:
         note = f"{note} No worker judged both.".strip()
@@ -92,7 +91,7 @@ def _difference(
         *codes,
         found.difference,
         interval,
-        METHOD,
+        BY_SCALE_CLUSTERED,
         tested.name,
         tested.p,
         tested.error,
@@ -125,6 +124,15 @@ def _ways(by: TwoWay) -> tuple[Codes, ...]:
     if by.stories == both:
         return (by.worker,)
     return (by.story,) if by.workers == both else (by.worker, by.story, by.both)
+
+
+def _most(entries: Entries, mine: Flags, first: Flags, freedom: float, level: float) -> float:
+    """The largest share of other answers that is likely where nothing varies: Wilson's bound for none of n
+    answers. If they vary, and only the differences of workers or stories do not, n counts these."""
+    n, y = float(min(first.sum(), (~first).sum())), entries.outcomes[mine]
+    if np.ptp(y[first]) > 0.0 or np.ptp(y[~first]) > 0.0:
+        n = min(n, freedom + 1.0)
+    return wilson(0, n, level).high
 
 
 def _within(difference: float, share: float, scale: Scale) -> Interval:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import special
-
 from humaneval.statistics.arrays import Floats, NotEstimable
-from humaneval.statistics.clustered_means import mean_interval
-from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.two_way import t_quantile
-
-ONCE = "wilson, of the place on the scale"
-CLUSTERED = "wilson, of the place on the scale, clustered"
+from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, mean_interval, wilson_on_scale
+from humaneval.statistics.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ def mean_on_scale(
     found = mean_interval(outcomes, workers, stories, level, scale=scale)
     width = scale.high - scale.low
     place = min(max((found.mean - scale.low) / width, 0.0), 1.0)
-    method = ONCE if found.workers == found.stories == found.n else CLUSTERED
+    method = BY_SCALE if found.workers == found.stories == found.n else BY_SCALE_CLUSTERED
     interval, effective, note = scale, 1.0, found.note
     if isinstance(found.standard_error, NotEstimable):
         note = f"The interval is the whole scale, because {found.standard_error.because}."
@@ -54,10 +48,8 @@ def mean_on_scale(
             interval = found.interval
     else:
         effective = place * (1.0 - place) * (width / found.standard_error) ** 2
-        z, t = float(special.ndtri((1.0 + level) / 2.0)), t_quantile(found.freedom, level)
-        wide = effective if method == ONCE else effective * (z / t) ** 2
-        ends = wilson(place * wide, wide, level)
-        interval = Interval(scale.low + width * ends.low, scale.low + width * ends.high)
+        freedom = None if method == BY_SCALE else found.freedom
+        interval = wilson_on_scale(found.mean, found.standard_error, scale, level, freedom)
     return MeanOnScale(
         found.n,
         float(outcomes.sum()),

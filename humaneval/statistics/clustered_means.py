@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike
 from humaneval.errors import InputError
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable, check_level, numbers
 from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.two_way import TwoWay, t_quantile, two_way
+from humaneval.statistics.two_way import TwoWay, t_quantile, two_way, z_quantile
 
 PLAIN = "t"
 CLUSTERED = "t, two-way clustered"
 BY_SCALE = "wilson, of the place on the scale"
+BY_SCALE_CLUSTERED = "wilson, of the place on the scale, clustered"
+ROUNDING = 1e-18
+"""A variance below so much of that of unrelated values is 0."""
 ALIKE = "All values are alike and show no spread; the interval is that of the widest spread on the scale."
 
 
@@ -101,14 +104,31 @@ def mean_interval(
     return MeanInterval(n, by.workers, by.stories, mean, error, interval, method, freedom, effect, note)
 
 
+def wilson_on_scale(
+    mean: float, error: float, scale: Interval, level: float, freedom: float | None = None
+) -> Interval:
+    """Wilson's interval of the mean's place p on the scale, at n_e = p(1 − p)/V, with V its squared error.
+
+    With `freedom` it is at n_e·z²/t². It never leaves the scale; far from its ends it is mean ± t errors.
+    """
+    width = scale.high - scale.low
+    place = (mean - scale.low) / width
+    n = place * (1.0 - place) * (width / error) ** 2
+    if freedom is not None:
+        n *= (z_quantile(level) / t_quantile(freedom, level)) ** 2
+    ends = wilson(place * n, n, level)
+    return Interval(scale.low + width * ends.low, scale.low + width * ends.high)
+
+
 def mean_difference(
     values: ArrayLike, first: ArrayLike, workers: ArrayLike, stories: ArrayLike, level: float = 0.95
 ) -> MeanDifference:
     """The mean of the values that are `first` less the mean of the others, in the same columns.
 
     Clusters reach across both: what a worker's or a story's values have in common cancels. The variance is
-    never below half of the least of three: clustered by worker, by story, and not at all. Errors as for
-    `mean_interval`, and InputError if all values are on one side.
+    never below half of the least of three: clustered by worker, by story, and not at all. Where it is 0, as
+    all differences are alike, there is no interval. Errors as for `mean_interval`, and InputError if all
+    values are on one side.
     """
     check_level(level)
     y = numbers(values, "values")
@@ -129,6 +149,9 @@ def mean_difference(
         return MeanDifference(difference, 0.0, alike, freedom)
     alone = [float(_one_way(residuals, codes)) for codes in (by.worker, by.story, by.both)]
     variance = max(float(by.meat(residuals[:, None], weights)[0, 0]), min(alone) / 2.0)
+    if variance <= ROUNDING * float(residuals @ residuals):
+        alike = NotEstimable("the differences of all workers or of all stories are alike")
+        return MeanDifference(difference, 0.0, alike, freedom)
     error = sqrt(variance)
     reach = t_quantile(freedom, level) * error
     return MeanDifference(difference, error, Interval(difference - reach, difference + reach), freedom)

@@ -23,6 +23,8 @@ LARGEST = 20_000
 """The smaller factor may have so many levels: its matrix then takes 3 GiB."""
 BOUNDARY = 1e-3
 """A standard deviation on the logit scale below this counts as 0."""
+LOG_SPAN = (-9.0, 4.0)
+"""Of standard deviations. At the upper end answers follow from who gave them, and nothing bounds them."""
 
 
 class Fit(NamedTuple):
@@ -45,7 +47,10 @@ class Fit(NamedTuple):
 
 
 def fitted(data: Crossed, start: Floats) -> Fit:
-    """BFGS from the inverse of the expected information, until a step would gain nothing that can be seen."""
+    """BFGS from the inverse of the expected information, until a step would gain nothing that can be seen.
+
+    Raises InputError if a standard deviation runs off to infinity.
+    """
     seen: dict[bytes, Evaluation] = {}
 
     def evaluate(parameters: Floats) -> Evaluation:
@@ -84,13 +89,22 @@ def fitted(data: Crossed, start: Floats) -> Fit:
         if left < 1e-6:
             break
     converged = left < 1e-4
+    if now[-2:].max() >= LOG_SPAN[1]:
+        raise InputError(
+            "a mixed model is not estimable, because answers follow from their worker or story alone, and"
+            " nothing bounds how much these differ",
+            "Use the intervals of the scores: they hold in any case.",
+        )
     statement = f"{'Converged' if converged else 'Did not converge'} in {steps} steps."
     return Fit(now, last, converged, statement)
 
 
 def covariance(data: Crossed, fit: Fit, free: Flags) -> Floats:
     """Of the parameters: the inverse of the observed information of them and of the standard deviations that
-    are `free` (large, small). The others are taken as known, and from so many levels on all are."""
+    are `free` (large, small). The others are taken as known, and from so many levels on all are.
+
+    Raises InputError if the likelihood has no maximum there.
+    """
     known = data.information(fit.fixed, fit.deviations)
     fixed = np.linalg.inv(known)
     if data.smalls >= LARGE or not free.any():
@@ -108,7 +122,13 @@ def covariance(data: Crossed, fit: Fit, free: Flags) -> Floats:
         rows.append((ends[1] - ends[0]) / (2.0 * steps[place]))
     observed = (np.array(rows) + np.array(rows).T) / 2.0
     data.evaluate(fit.fixed, fit.deviations)
-    return np.asarray(np.linalg.inv(observed)[: fixed.shape[0], : fixed.shape[0]])
+    found = np.asarray(np.linalg.inv(observed)[: fixed.shape[0], : fixed.shape[0]])
+    if not bool((np.linalg.eigvalsh(found) > 0.0).all()):
+        raise InputError(
+            "a mixed model is not estimable, because its likelihood has no maximum that could be found",
+            "Use the intervals of the scores: they hold in any case.",
+        )
+    return found
 
 
 def refuse_single(worker: Codes, story: Codes, model: str) -> None:
@@ -129,4 +149,4 @@ def refuse_large(worker: Codes, story: Codes, model: str) -> None:
 
 
 def _deviations(parameters: Floats) -> Floats:
-    return np.asarray(np.exp(np.clip(parameters[-2:], -9.0, 4.0)))
+    return np.asarray(np.exp(np.clip(parameters[-2:], *LOG_SPAN)))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError
 from humaneval.statistics.arrays import Codes, Floats, check_level, encoded, numbers
+from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.two_way import TwoWay, t_quantile, two_way, z_quantile
 
@@ -36,11 +37,21 @@ class ShareAgainst:
     """Unrelated answers about one opponent that would tell as much: the interval is Wilson's at them."""
     note: str = ""
 
+    @property
+    def share(self) -> float:
+        """The mean, 0..1."""
+        return self.total / self.n
+
 
 def share_against(
-    outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, opponents: ArrayLike, level: float = 0.95
+    outcomes: ArrayLike,
+    workers: ArrayLike,
+    stories: ArrayLike,
+    opponents: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> ShareAgainst:
-    """The mean of outcomes from 0 to 1 (½ for ties), about several opponents, four columns of one length.
+    """The mean of outcomes from 0 to 1 (½ for ties), about several opponents (one if None), columns of one
+    length.
 
     Who the opponents are is part of the design, and no chance. So errors are deviations from the mean against
     the same opponent. From the mean of all, they would hold the gaps between opponents, too. Where each
@@ -49,21 +60,23 @@ def share_against(
 
     The interval is Wilson's at n_e = p(1 − p)/V, the effective number of a stratified and clustered sample
     (Korn and Graubard 1998; Franco and others 2019). V is the two-way clustered variance, times t²/z² with
-    (fewest effective clusters − 1) degrees of freedom. It is never below that of unrelated answers, with two
-    outcomes of 0 and two of 1 more against each opponent (Agresti and Coull 1998): one that is always beaten
-    is not certain to be. n_e may be above n, as answers about one opponent vary less than about all.
+    (fewest effective clusters − 1) degrees of freedom. It is never below that of unrelated answers. Few
+    answers say little of their spread, so for this four more are added (Agresti and Coull 1998): two of 0 and
+    two of 1 against each opponent, or if this gives less, four of 0 or 1 with the mean p of all. Without ties
+    and with one opponent this is the headline's n. It may be above n, as answers that are ties, or about one
+    opponent, vary less than p(1 − p).
 
     A single worker, or a single story, counts as one answer. Raises InputError if lengths differ, nothing is
     given, or an outcome lies outside 0..1, UsageError for a wrong level.
 
     >>> found = share_against([1, 1, 1, 0] * 5, range(20), range(20), ["lm", "sa"] * 10)
     >>> found.total / found.n, [round(end, 3) for end in found.interval]
-    (0.75, [0.542, 0.884])
+    (0.75, [0.532, 0.888])
     """
     check_level(level)
     y = numbers(outcomes, "outcomes")
     by = two_way(workers, stories, y.size)
-    against = encoded(opponents, ordered=True).codes
+    against = encoded(np.zeros(y.size) if opponents is None else opponents, ordered=True).codes
     if against.size != y.size:
         raise InputError(f"{y.size} outcomes and {against.size} opponents do not belong together")
     if y.min() < 0.0 or y.max() > 1.0:
@@ -73,29 +86,31 @@ def share_against(
     y, against = y[order], against[order]
     by = TwoWay(by.worker[order], by.story[order], by.both[order])
     n, share = float(y.size), float(y.mean())
+    away = y - (np.bincount(against, y) / np.bincount(against))[against]
     effect, effective, note = 1.0, n, ""
     if not by.once and min(by.workers, by.stories) == 1:
         effect, effective, note = n, 1.0, ALONE.format(n)
-    elif not y.max() > y.min():
-        note = "" if by.once else ALIKE
-    else:
-        unrelated, variance = _unrelated(y, against), 0.0
-        if not by.once:
-            away = y - (np.bincount(against, y) / np.bincount(against))[against]
-            variance = max(float(by.meat(away[:, None])[0, 0]) / n**2, 0.0)
+    elif 0.0 < share < 1.0:
+        unrelated = _unrelated(y, against)
+        variance = 0.0 if by.once else max(float(by.meat(away[:, None])[0, 0]) / n**2, 0.0)
         effect = min(max(1.0, variance / unrelated), n)
         variance *= (t_quantile(by.freedom(), level) / z_quantile(level)) ** 2
         effective = max(1.0, share * (1.0 - share) / max(variance, unrelated))
+    if not by.once and not note and not np.abs(away).max() > 0.0:
+        note = ALIKE
     interval = wilson(share * effective, effective, level)
-    method = PLAIN if by.once else CLUSTERED
-    total = float(y.sum())
-    return ShareAgainst(y.size, total, by.workers, by.stories, interval, method, effect, effective, note)
+    once, more = (BY_SCALE, BY_SCALE_CLUSTERED) if opponents is None else (PLAIN, CLUSTERED)
+    method = once if by.once else more
+    return ShareAgainst(
+        y.size, float(y.sum()), by.workers, by.stories, interval, method, effect, effective, note
+    )
 
 
 def _unrelated(y: Floats, against: Codes) -> float:
     """The variance of the mean of unrelated answers, opponents apart; never above that of all together."""
+    n, p, more = float(y.size), float(y.mean()), 2.0 * ADDED
+    whole = (float(np.square(y - p).sum()) + more * p * (1.0 - p)) / (n + more)
     counts = np.bincount(against).astype(np.float64)
-    more = counts + 2.0 * ADDED
-    means = (np.bincount(against, y) + ADDED) / more
-    spread = (np.bincount(against, y * y) + ADDED) / more - means**2
-    return min(float(counts @ spread), float(np.square(y - y.mean()).sum())) / float(y.size) ** 2
+    means = (np.bincount(against, y) + ADDED) / (counts + more)
+    apart = (np.bincount(against, y * y) + ADDED) / (counts + more) - means**2
+    return min(float(counts @ apart) / n, whole) / n

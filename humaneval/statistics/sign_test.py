@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_level, numbers
 from humaneval.statistics.cells import cells
-from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.opponents import share_against
 from humaneval.statistics.paired_tests import FEW, HOPELESS, PairedTest
 from humaneval.statistics.sign_flips import Alternative, FlipTest, sign_flip_test
 from humaneval.statistics.two_way import t_test, two_way
@@ -70,7 +70,7 @@ def sign_test(
     sign, so that they never change p.
 
     The interval of a share without halves is the headline's, Wilson's at an effective number of answers. With
-    ties that count half it is that of a mean (`statistics.clustered_means`).
+    ties that count half it is Wilson's, too, at as many answers as give its error (`statistics.opponents`).
 
     `alternative` is about the first. Raises InputError for other outcomes or lengths that differ, UsageError
     for an unknown rule of ties, a wrong level or alternative.
@@ -92,8 +92,8 @@ def sign_test(
     share: float | NotEstimable
     interval: Interval | NotEstimable
     if ties == "half" and tied:
-        mean = mean_interval((y + 1.0) / 2.0, by.worker, by.story, level, scale=Interval(0.0, 1.0))
-        share, interval, method, note = mean.mean, mean.interval, mean.method, mean.note
+        halves = share_against((y + 1.0) / 2.0, by.worker, by.story, level=level)
+        share, interval, method, note = halves.share, halves.interval, halves.method, halves.note
     elif told.any():
         table = cells(y[told] > 0, by.worker[told], by.story[told], np.zeros(int(told.sum()), dtype=np.int64))
         row = score_intervals(table, level)[0]

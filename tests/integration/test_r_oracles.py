@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT, lacking
 from tests.in_r import in_r
-from tests.made_up_answers import preferences, ratings
+from tests.made_up_answers import few_ratings, preferences, ratings, uneven_preferences, uneven_ratings
 from tests.r_oracles import VALUES
 
 PACKAGES = ("BradleyTerry2", "ordinal", "lme4", "numDeriv")
@@ -19,8 +19,8 @@ def test_r_still_says_the_stored_figures(tmp_path: Path) -> None:
     asked = f"cat(all(sapply(c({named}), requireNamespace, quietly = TRUE)))"
     if in_r(tmp_path, asked) != ["TRUE"]:
         lacking("R", f"install its packages {', '.join(PACKAGES)}")
-    preferences().to_csv(tmp_path / "preferences.csv", index=False)
-    ratings().to_csv(tmp_path / "ratings.csv", index=False)
+    for made in (preferences, ratings, uneven_preferences, uneven_ratings, few_ratings):
+        made().to_csv(tmp_path / f"{made.__name__}.csv", index=False)
     said = in_r(tmp_path, (ROOT / "tests" / "r_oracles.R").read_text(encoding="utf-8"))
     for line, (name, stored) in zip(said, VALUES.items(), strict=True):
         assert line.startswith(name)

@@ -14,7 +14,7 @@ from humaneval.statistics.agreement import krippendorff_alpha, tally
 from humaneval.statistics.crossed_fit import fitted
 from humaneval.statistics.mixed_model import mixed_model
 from humaneval.statistics.ordinal import CrossedRatings, Ordinal, cumulative_link, ordinal_omnibus
-from tests.made_up_answers import ratings
+from tests.made_up_answers import few_ratings, ratings, uneven_ratings
 from tests.r_oracles import VALUES
 
 
@@ -100,6 +100,42 @@ def test_with_two_points_it_is_the_logistic_model() -> None:
         same.contrast("lm", "sa").standard_error, rel=1e-3
     )
     assert (found.worker_sd, found.story_sd) == pytest.approx((same.worker_sd, same.story_sd), rel=1e-3)
+
+
+def test_a_point_that_nobody_gave_and_a_single_rating_leave_it_clmms() -> None:
+    r = uneven_ratings()
+    with pytest.raises(InputError, match="not estimable, because all ratings of bert are 1"):
+        model(r)
+    r = r[r.generator != "bert"]
+    found = model(r)
+    assert found.ratings == (1.0, 2.0, 4.0, 5.0)
+    assert found.effects[1:] == pytest.approx(VALUES["uneven clmm effects"], abs=3e-5)
+    assert np.sqrt(found.covariance.diagonal()[1:]) == pytest.approx(VALUES["uneven clmm errors"], rel=1e-4)
+    assert found.thresholds == pytest.approx(VALUES["uneven clmm thresholds"], abs=3e-5)
+    assert (found.worker_sd, found.story_sd) == pytest.approx(VALUES["uneven clmm deviations"], rel=1e-4)
+    assert found.log_likelihood == pytest.approx(VALUES["uneven clmm log likelihood"][0], abs=1e-5)
+    logistic = mixed_model(r.rating > 4, r.worker, r.story, r.generator)
+    # lme4 stops a little below the maximum, at a story sd of 0 in the place of .008.
+    assert 0 < logistic.log_likelihood - VALUES["uneven glmer log likelihood"][0] < 5e-4
+    assert logistic.effects[1:] - logistic.effects[0] == pytest.approx(
+        VALUES["uneven glmer effects"], abs=3e-4
+    )
+
+
+def test_where_neither_workers_nor_stories_vary_it_is_clms() -> None:
+    found = model(few_ratings())
+    assert found.worker_sd < 0.01
+    assert found.story_sd == 0.0
+    assert found.effects[1:] == pytest.approx(VALUES["few clm effects"], abs=3e-5)
+    assert found.thresholds == pytest.approx(VALUES["few clm thresholds"], abs=3e-5)
+    assert found.log_likelihood == pytest.approx(VALUES["few clm log likelihood"][0], abs=1e-5)
+
+
+def test_ratings_that_follow_from_their_worker_alone_have_no_model() -> None:
+    worker, generator = np.tile(np.arange(12), 3), np.repeat(["a", "b", "c"], 12)
+    rating = 1 + worker % 4 + (generator == "a")
+    with pytest.raises(InputError, match="because answers follow from their worker or story alone"):
+        cumulative_link(rating, generator, worker, worker)
 
 
 def test_a_turned_scale_turns_the_effects_and_only_the_order_counts() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.bradley_terry import BradleyTerry, TiesAs, bradley_terry
-from tests.made_up_answers import preferences
+from tests.made_up_answers import preferences, uneven_preferences
 from tests.r_oracles import VALUES
 
 SYSTEMS = ("human", "ilm", "lm", "sa")
@@ -44,6 +44,19 @@ def test_strengths_and_errors_are_those_of_r(ties: TiesAs, name: str) -> None:
     assert found.log_likelihood == pytest.approx(VALUES[f"{name} log likelihood"][0], abs=1e-6)
     if ties == "davidson":
         assert log(found.tie) == pytest.approx(VALUES["davidson strengths"][4], rel=1e-5)
+
+
+def test_without_ties_and_with_one_that_always_wins_the_others_are_those_of_r() -> None:
+    found = fitted(uneven_preferences())
+    assert [one.name for one in found.apart] == ["human"]
+    assert found.tie == 0.0
+    against = [found.contrast(system, "bert") for system in ("ilm", "lm", "sa")]
+    assert [one.estimate for one in against] == pytest.approx(VALUES["uneven strengths"], rel=1e-5)
+    at = [found.names.index(system) for system in ("ilm", "lm", "sa", "bert")]
+    plain = found.independent
+    errors = [sqrt(plain[one, one] + plain[at[3], at[3]] - 2 * plain[one, at[3]]) for one in at[:3]]
+    assert errors == pytest.approx(VALUES["uneven errors"], rel=1e-5)
+    assert found.log_likelihood == pytest.approx(VALUES["uneven log likelihood"][0], abs=1e-6)
 
 
 def test_no_error_is_below_that_of_unrelated_answers_and_few_workers_take_t() -> None:

@@ -149,9 +149,10 @@ def test_ties_are_left_out_or_count_half_and_never_change_p() -> None:
     assert (out.wins, out.losses, out.ties, out.share, half.share) == (9, 3, 8, 0.75, 0.65)
     assert out.p == half.p == pytest.approx(stats.binomtest(9, 12).pvalue)
     assert out.interval == wilson(9, 12)
-    assert half.interval == pytest.approx(
-        stats.t.interval(0.95, 19, 0.65, stats.sem(np.repeat([1, 0, 0.5], [9, 3, 8])))
-    )
+    # The squares of the twenty answers, and of four more of 0 or 1 with their mean.
+    spread = (20 * np.var(np.repeat([1, 0, 0.5], [9, 3, 8])) + 4 * 0.65 * 0.35) / 24
+    n = 20 * 0.65 * 0.35 / spread
+    assert half.interval == pytest.approx(wilson(0.65 * n, n))
 
 
 def test_answers_of_one_worker_change_sign_together() -> None:
