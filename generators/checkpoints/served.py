@@ -49,6 +49,9 @@ def served_files(
         "eos_token_id": special.end,
         "pad_token_id": special.end,
         "suppress_tokens": [*unread, *control],
+        # Programs of the hub take the likeliest token, or draw among 50, unless they are told.
+        "do_sample": True,
+        "top_k": 0,
     }
     return {
         TOKENIZER: _text(values),

@@ -15,6 +15,7 @@ from generators.checkpoints.served import END, START, mark_of
 from generators.endpoint.asking import Answers, open_answers
 from generators.endpoint.client import Reply
 from generators.endpoint.options import EndpointOptions
+from generators.masks.documents import UNTITLED
 from generators.options import read_options
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.sampling.prompts import TYPES, WORDING, complaint, messages_for
@@ -197,6 +198,12 @@ class MarkFiller(_Endpoint):
     @property
     def titled(self) -> bool:
         return True
+
+    @property
+    def heading(self) -> str:
+        """The line above a text that has none: the server does not say what its model was trained on, and
+        stories are what the toolkit is for."""
+        return f"{UNTITLED}\n"
 
     @property
     def types(self) -> tuple[str, ...]:

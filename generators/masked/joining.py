@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 OPENING = frozenset("([{“‘«¿¡$£€#")
 """No space after it."""
-CLOSING = frozenset(".,!?;:)]}”»…%")
+CLOSING = frozenset(".,!?;:)]}”»…%¢°")
 """No space before it."""
 TIGHT = frozenset("-/–—_@")
 """No space on either side."""
@@ -120,7 +120,7 @@ def _apostrophe(words: Sequence[str], at: int, open_quotes: set[str]) -> tuple[b
     if left.lower() == "n" and words[max(at - 2, 0) : at - 1] == [word]:
         return True, False
     glued = left.lower() in GLUED and right[:1].isalpha() and words[max(at - 2, 0)] not in APOSTROPHES
-    if left[-1:].isalnum() and (right.lower() in CLITICS or glued):
+    if left[-1:].isalnum() and (right.lower() in CLITICS or glued or (left + right).isdigit()):
         return True, True
     closes = _closes_later(words, at)
     if word in open_quotes or (left.lower().endswith("s") and not closes):
@@ -158,8 +158,9 @@ def _within_number(left: str, mark: str, right: str) -> bool:
 
 
 def _within_name(left: str, mark: str, right: str) -> bool:
-    """Whether a full stop is within a name on the web: amazon.com, www.Example."""
-    return mark == "." and left[-1:].isalnum() and (right in DOMAINS or left.lower() == "www")
+    """Whether a full stop is within a name on the web, or Ph.D.: amazon.com, www.Example."""
+    domain = left[-1:].isalnum() and (right in DOMAINS or left.lower() == "www")
+    return mark == "." and (domain or (left, right) == ("Ph", "D"))
 
 
 def _initials(words: Sequence[str], at: int) -> bool:

@@ -15,7 +15,15 @@ from humaneval.text import normalise, sentence_spans, split_sentences
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
-_LABEL = re.compile(r"\A[\[({<*]*(?:blank|gap|answer|missing \w+)\b[ #]*\d*[\])}>*]*[:.)-]\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"\A(?:[\[({<*]*(?:blank|gap|answer|missing \w+)\b[ #]*\d*[\])}>*]*[:.)-]\s*"
+    r"|[\[{<]+(?:blank|gap|answer)\b[ #]*\d*[\]}>]+\s+"
+    r"|\d{1,2}\)\s+"
+    r"|(?:(?:sure|certainly|okay|of course)[!,.]\s+)?(?:here(?:['’]s| is)\s+)?(?:the|your|a)\s+"
+    r"(?:missing|new|filled|completed?)\s+\w+:\s+"
+    r"|(?:(?:sure|certainly|okay|of course)[!,.]\s+)here(?:['’]s| is)\s+(?:the|your|a|one)\s+\w+:\s+)",
+    re.IGNORECASE,
+)
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
 
 
@@ -115,6 +123,17 @@ _PLACEHOLDER = re.compile(
 """A mark or a number of the request, and nothing besides."""
 _MARK = re.compile(r"[\W_]*blank[\W_]*\d+[\W_]*|[\[({<]+\w+ ?\d*[\])}>]+|[\W_]+|\d+[.)]", re.IGNORECASE)
 """The same, where the answer may be a word."""
+_BRACKETED = re.compile(r"[\[{<]+[^][{}<>]*[]}>]+[.:]?")
+"""A mark of any request: [MASK], [one sentence]."""
+_NOTHING = frozenset(("none", "null", "nan", "n a", "todo", "tbd", "output", "placeholder"))
+_NAMED = "blank blanks gap gaps sentence sentences string strings json mask masked placeholder"
+_NAMES = frozenset(_NAMED.split())
+_AROUND = (
+    "a an the one two three exactly only your first second third last next of in for with and or is that this"
+    " what here there missing fill insert write reply put list answer answers text word words"
+)
+_OF_A_REQUEST = _NAMES | frozenset(_AROUND.split())
+"""The words of a request; a sentence that has no others and one of `_NAMES` answers none."""
 _NO_WORDS = re.compile(r"\S*[/\\_|<>{}=@#]\S*|\S+\.\w+\S*")
 """A path, an address, a key: characters without white space that no sentence consists of."""
 
@@ -134,6 +153,15 @@ def no_answer(answer: str, text: GappedText, at: int) -> str:
         return "a mark of the request"
     if not whole:
         return ""
+    words = _plain(answer).split()
+    told = not _NAMES.isdisjoint(words) and all(word in _OF_A_REQUEST or word.isdigit() for word in words)
+    if (
+        told
+        or _BRACKETED.fullmatch(answer)
+        or _plain(answer) in _NOTHING
+        or words == ["your", "answer", "here"]
+    ):
+        return "a mark of the request"
     if _NO_WORDS.fullmatch(answer):
         return "no sentence"
     known = {_plain(sentence) for piece in text.pieces for sentence in split_sentences(normalise(piece))}

@@ -201,6 +201,12 @@ class _CausalRun(Run[Prepared]):
         return Step(total, batch.tokens)
 
     @property
+    def usual_tokens(self) -> float:
+        plan = self.plan
+        masked, plain = (self.corpus.lengths(name).mean() for name in (plan.strategy, "lm"))
+        return float(plan.batch * (masked + plan.plain_rows * (plain - masked)))
+
+    @property
     def held_out(self) -> int:
         return -(-min(self.plan.evaluation_examples, self.validation.examples) // self.plan.batch)
 

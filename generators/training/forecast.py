@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,20 +26,26 @@ class Forecast(NamedTuple):
 
 
 def forecast(budget: Budget, done: Progress, speed: Speed) -> Forecast | None:
-    """Where a run that has come as far as `done` will end; None if patience is its only limit."""
-    each = speed.step + speed.evaluation / budget.evaluate_every
-    left = budget.minutes * 60 - done.seconds - speed.start
-    last = min(done.step + max(left, 0.0) / each, budget.last_step or math.inf)
+    """Where a run that has come as far as `done` will end; None if patience is its only limit.
+
+    A run looks at the clock after each step and each evaluation, and it always ends with an evaluation.
+    """
+    left = budget.minutes * 60 - done.seconds
+    last = min(done.step + left / speed.step + 1, budget.last_step or math.inf)
     if math.isinf(last):
         return None
-    # The first step is done, however short the budget is.
-    step = max(math.floor(last), done.step, 1)
+    every, ends = budget.evaluate_every, math.floor(last)
+    if left <= 0 or ends <= done.step:
+        return Forecast(done.step, done.seconds, done.tokens)
+
+    def needed(step: int) -> float:
+        evaluations = step // every - done.step // every
+        return speed.start + (step - done.step) * speed.step + evaluations * speed.evaluation
+
+    step = bisect_left(range(ends), left, lo=done.step + 1, key=needed)
+    ending = speed.evaluation if step % every else 0.0
     more = step - done.step
-    return Forecast(
-        step,
-        done.seconds + (speed.start + more * each if more else 0.0),
-        done.tokens + round(more * speed.tokens),
-    )
+    return Forecast(step, done.seconds + needed(step) + ending, done.tokens + round(more * speed.tokens))
 
 
 def say_forecast(

@@ -89,6 +89,8 @@ class Run(ABC, Generic[B]):
     """What to do if the loss is no longer a number."""
     tells_steps: bool
     """Whether each step is reported, not only each evaluation: on a GPU that would make it wait."""
+    clock: Callable[[], float] = staticmethod(time.monotonic)
+    """What tells the seconds."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class Run(ABC, Generic[B]):
             )
         if self.processes.first:
             cut_log(folder, self.progress.step)
-        self._began, self._spent_before = time.monotonic(), self.progress.seconds
+        self._began, self._spent_before = self.clock(), self.progress.seconds
         self._losses: Any = 0.0
         """The sum since the last line of the log, which was written at the step `_logged`."""
         self._logged = self.progress.step
@@ -190,17 +192,22 @@ class Run(ABC, Generic[B]):
         self.processes.wait()
         return progress
 
+    @property
+    def usual_tokens(self) -> float | None:
+        """The mean number of tokens of a step, if it is known beforehand."""
+        return None
+
     def measure(self, seconds: float) -> Speed:
         """Train for about so many seconds, evaluate and save. What the folder holds stays as it is, but the
         run cannot go on afterwards."""
         batches, progress = self.batches(), self.progress
-        before = self._now()
+        begun, before = progress.tokens, self._now()
         self._step(next(batches))
         warm, step, tokens = self._now(), progress.step, progress.tokens
         while progress.step == step or progress.seconds - warm < seconds:
             self._step(next(batches))
         trained, steps = self._now(), progress.step - step
-        each = (trained - warm) / steps
+        each, measured = (trained - warm) / steps, (progress.tokens - tokens) / steps
         # An evaluation goes forwards only: about a third of a step.
         fitting = max(int(seconds / 2 / (each / 3)), self.processes.count)
         most = min(fitting, self.held_out)
@@ -212,11 +219,13 @@ class Run(ABC, Generic[B]):
                 self.save(found, {})
                 save_state(self.folder, self._trained, self.optimizer, progress, self._fingerprint)
             self.processes.wait()
+        # Of a large model few steps fit, and their examples may be short or long.
+        a_token, usual = each / measured, self.usual_tokens or measured
         return Speed(
-            start=max(0.0, warm - before - each),
-            step=each,
+            start=max(0.0, warm - before - (tokens - begun) * a_token),
+            step=usual * a_token,
             evaluation=(evaluated - trained) * self.held_out / most + self._now() - evaluated,
-            tokens=(progress.tokens - tokens) / steps,
+            tokens=usual,
         )
 
     def _now(self) -> float:
@@ -286,7 +295,7 @@ class Run(ABC, Generic[B]):
         )
 
     def _look_at_the_clock(self) -> None:
-        self.progress.seconds = self.processes.agreed(self._spent_before + time.monotonic() - self._began)
+        self.progress.seconds = self.processes.agreed(self._spent_before + self.clock() - self._began)
 
 
 def refuse_worse_than_chance(perplexity: float, vocabulary: int, when: str, hint: str) -> None:

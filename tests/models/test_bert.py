@@ -470,6 +470,7 @@ def test_G19_X65_spaces_of_real_sentences_come_back(test_data: Path) -> None:
         "They ate s'mores, a PB&J sandwich and M&Ms with Tom & Jerry.",
         'He got an A+ in C++ and a C- in art for his 50,000th 12" record.',
         "The lion's' cage cost 250$ in all.",
+        "The Ph.D. student of 5'11\" paid 50¢ at 70° outside.",
     ],
 )
 def test_G19_X65_punctuation_is_spaced_as_in_print(text: str) -> None:

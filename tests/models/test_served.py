@@ -17,8 +17,9 @@ from generators.checkpoints.served import END, START
 from generators.checkpoints.tokenizer import open_tokenizer
 from generators.endpoint.generator import build_completions
 from generators.sampling.filling import ModelGenerator
-from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus
+from humaneval.domain import Drawing, Gap, GappedText, GeneratorRequest, InfillStatus
 from humaneval.errors import InputError
+from humaneval.free_text import fill_text
 from tests.integration.endpoint.conftest import server  # noqa: F401  # a fixture
 from tests.integration.endpoint.played import Asked, PlayedServer, Says
 
@@ -80,6 +81,9 @@ def test_a_checkpoint_opens_in_transformers_with_its_control_tokens(checkpoints:
     model = AutoModelForCausalLM.from_pretrained(folder)
     assert model.generation_config.eos_token_id == special.end
     assert special.start in model.generation_config.suppress_tokens
+    # Servers of the library draw only if this says so, and then among 50 tokens.
+    assert model.generation_config.do_sample
+    assert model.generation_config.top_k == 0
     # We read a control token that a story spells out as text.
     assert special.end not in open_tokenizer(folder).encode(f"He typed {END}.").ids
 
@@ -105,6 +109,17 @@ def test_a_server_gives_the_same_greedy_infills(
     prompts = [asked.body["prompt"] for asked in server.asked[1:]]
     assert f"The Trip\nAnna left home.<|infill_sentence|> She slept. It rained.{START}" in prompts
     assert f"Tom\n<|infill_sentence|> He was happy.{START}Tom" in prompts
+
+
+def test_a_text_without_a_title_is_read_as_the_model_was_trained(
+    checkpoints: dict[str, Path],
+    server: PlayedServer,  # noqa: F811
+    ask: Ask,
+) -> None:
+    server.play = Served(checkpoints["ilm"])
+    (found,) = fill_text(ask(), "Anna left home. ____", 1, Drawing(0, 1.0, 0.95))
+    assert found.text.startswith("Anna left home.")
+    assert server.asked[-1].body["prompt"].startswith("Unknown Title\nAnna left home.<|infill_sentence|>")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,21 @@ WORD = GappedText("w", ("Anna had a ", " dog."), (Gap("word"),))
         "They went home at last!",
         "Anna had a dog. It was very old.",
         "“Good night!” said Anna.",
+        "None",
+        "null",
+        "N/A",
+        "Output:",
+        "[MASK]",
+        "[one sentence]",
+        "Blank one",
+        "first blank",
+        "blank 1 blank 1",
+        "Fill in the blank.",
+        "Insert sentence here.",
+        "Your answer here.",
+        "The sentence that is missing.",
+        "Reply with a JSON list of strings.",
+        "[blank 1]: [blank 1]",
     ],
 )
 def test_X60_what_is_no_answer_to_the_request_is_filtered(answer: str) -> None:
@@ -62,10 +77,32 @@ def test_X60_what_is_no_answer_to_the_request_is_filtered(answer: str) -> None:
         "“No!”",
         "She said nothing.",
         "Mr. Smith helped.",
+        "There was a gap in the fence.",
+        "It was a long sentence.",
+        "[Her dog] barked.",
+        "None of them came.",
+        "1. Mai war ein Feiertag.",
     ],
 )
 def test_X60_a_sentence_is_an_answer(answer: str) -> None:
     assert draft_of(answer, STORY, 0, {}).status is InfillStatus.OK
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Blank 1: It rained.",
+        "[blank 1] It rained.",
+        "1) It rained.",
+        "Here is the missing sentence: It rained.",
+        "Here’s a new sentence: It rained.",
+        "Sure! Here is the sentence: “It rained.”",
+        "Missing sentence: It rained.",
+    ],
+)
+def test_X60_what_leads_to_an_answer_is_no_part_of_it(answer: str) -> None:
+    draft = draft_of(answer, STORY, 0, {})
+    assert (draft.text, draft.status, draft.extra["unlabelled"]) == ("It rained.", InfillStatus.OK, True)
 
 
 def test_X60_a_word_is_an_answer_to_a_gap_for_a_word_and_a_mark_is_not() -> None:
