@@ -7,15 +7,20 @@ from math import sqrt
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from humaneval.foreign.judged import ITEM, PERSON, WORKER
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable
 from humaneval.statistics.cells import cells
 from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.headline import score_intervals
-from humaneval.statistics.intervals import Interval
+from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.two_way import t_quantile
 
 LEVEL = 0.95
+SHARES = Interval(0.0, 1.0)
+WIDEST = 10
+"""Points between the lowest and the highest of numbers that are taken for ratings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +73,32 @@ class Estimate:
     high: float | None
 
 
-def of_mean(values: Floats, by: Clusters) -> Estimate:
-    """Of the mean of values; of a share, if all of them are 0 or 1."""
-    if bool(np.isin(values, (0.0, 1.0)).all()):
+def scale_of(values: Floats) -> Interval | None:
+    """The lowest and the highest of all ratings of a file; None if they are no ratings on a scale: some are
+    no whole numbers, or they are further apart than those from 0 to 10."""
+    if not values.size or (values % 1).any() or not 0 < np.ptp(values) <= WIDEST:
+        return None
+    return Interval(float(values.min()), float(values.max()))
+
+
+def of_mean(values: Floats, by: Clusters, scale: Interval | None = None) -> Estimate:
+    """Of the mean of values; of a share, if all of them, and the scale's ends, are 0 or 1.
+
+    On a scale, the interval is Wilson's of the mean's place on it, at as many answers as give its error, with
+    t in the place of z: it never leaves the scale. Other values have Student's.
+    """
+    if scale in (None, SHARES) and bool(np.isin(values, (0.0, 1.0)).all()):
         return of_share(values, by)
-    found = mean_interval(values, by.worker, by.item, LEVEL)
-    return _estimate(found.standard_error, found.interval)
+    found = mean_interval(values, by.worker, by.item, LEVEL, scale=scale)
+    interval, error = found.interval, found.standard_error
+    if scale is not None and not isinstance(error, NotEstimable) and error > 0.0:
+        width = scale.high - scale.low
+        place = (found.mean - scale.low) / width
+        z, t = float(special.ndtri((1.0 + LEVEL) / 2.0)), t_quantile(found.freedom, LEVEL)
+        answers = place * (1.0 - place) * (width / error * z / t) ** 2
+        ends = wilson(place * answers, answers, LEVEL)
+        interval = Interval(scale.low + width * ends.low, scale.low + width * ends.high)
+    return _estimate(error, interval)
 
 
 def of_share(ones: Floats, by: Clusters) -> Estimate:

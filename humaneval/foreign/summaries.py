@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign.clusters import Clusters, clusters, of_mean, of_share
+from humaneval.foreign.clusters import SHARES, Clusters, Estimate, clusters, of_mean, of_share, scale_of
 from humaneval.foreign.judged import (
     ITEM,
     VALUE,
@@ -28,6 +28,7 @@ from humaneval.statistics.agreement import (
     percentage_agreement,
     tally,
 )
+from humaneval.statistics.arrays import Floats
 from humaneval.text import counted, listed
 
 TIE = "(tie)"
@@ -81,9 +82,16 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
     numbers = numeric(frame)
     rows = []
     who = clusters(frame)
+    everything: Floats = np.asarray(numbers, dtype=np.float64)
+    scale, least, most = scale_of(everything), everything.min(), everything.max()
+    if np.isin(everything, SHARES).all():
+        least, most = SHARES
+    outside = 0
     for key, part, mine in _grouped(frame.assign(**{VALUE: numbers}), by, who):
         values = part[VALUE].to_numpy(dtype=float)
-        sure = of_mean(values, mine)
+        sure = of_mean(values, mine, scale)
+        if sure.low is not None and sure.high is not None and not least <= sure.low <= sure.high <= most:
+            outside, sure = outside + 1, Estimate(sure.error, None, None)
         rows.append(
             (
                 *key,
@@ -99,7 +107,18 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
             )
         )
     names = _named(by, "n", "mean", "sd", "median", "min", "max", "se", "low", "high")
-    return Summary(names, _plain(rows), (who.note,))
+    notes = [who.note]
+    if scale is not None and scale != SHARES:
+        notes.append(
+            f"Intervals lie on the scale from {scale.low:g} to {scale.high:g}, the lowest and the highest"
+            " value of all."
+        )
+    if outside:
+        notes.append(
+            f"{counted(outside, 'mean')} without an interval: it would leave the range of all values, because"
+            " there are too few of them."
+        )
+    return Summary(names, _plain(rows), tuple(notes))
 
 
 def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:

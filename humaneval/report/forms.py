@@ -16,7 +16,6 @@ from humaneval.report.latex import render_latex
 from humaneval.report.markdown import render_markdown
 from humaneval.report.numbers_csv import csv_files, r_files
 from humaneval.report.page import render_report
-from humaneval.scoring.scores import ScoreTable
 
 ENDINGS = {
     ".html": "html",
@@ -80,8 +79,7 @@ def form_files(
         texts[FILES["json"]] = json_text(document)
     if form in ("csv", "all"):
         texts |= csv_files(data)
-        if data.table.detects:  # the model of the script is of that question
-            texts |= r_files(with_roles(frame, data.table), data.analysis, data.warning)
+        texts |= r_files(frame, data.analysis, data.warning)
     if form == "pdf":
         files[FILES["pdf"]] = figures_pdf(data)
     if form in ("figures", "all"):
@@ -92,9 +90,3 @@ def form_files(
 def json_text(document: Mapping[str, Any]) -> str:
     """A document as a file."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def with_roles(frame: pd.DataFrame, table: ScoreTable) -> pd.DataFrame:
-    """The responses with a column that says each generator's role, as the scores took it."""
-    roles = {row.generator: str(row.role) for row in table.before_exclusions}
-    return frame.assign(role=frame["generator"].map(lambda name: roles[str(name)]))

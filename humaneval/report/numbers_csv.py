@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from humaneval.csv_text import csv_text, type_of
+from humaneval.domain import Role
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
 from humaneval.report.phrases import one_line
 from humaneval.report.sections import Cell, Column, Section
 from humaneval.scoring.analysis.analyse import Analysis
-from humaneval.scoring.analysis.for_r import COLUMNS, rows_for_models, script
+from humaneval.scoring.analysis.for_r import columns_of, rows_for_models, script
 from humaneval.statistics.intervals import Interval
 
 WARNING = "warning"
@@ -62,11 +63,17 @@ def csv_of(sections: Sequence[Section], warning: str = "") -> Mapping[str, str]:
 
 
 def r_files(frame: pd.DataFrame, analysis: Analysis, warning: str = "") -> Mapping[str, str]:
-    """The responses that count, as R wants them, what their columns hold, and a script with the model's
-    formula. A `warning` stands in a column of its own, and above the script."""
-    rows = rows_for_models(frame, analysis.table.rule)
+    """The responses that count, as R wants them, what their columns hold, and a script with the question's
+    models. A `warning` stands in a column of its own, and above the script."""
+    table = analysis.table
+    gates = {str(row.role): row.generator for row in table.before_exclusions if row.role is not Role.SYSTEM}
+    rows = rows_for_models(
+        frame, table.rule, control=gates.get("control"), human=gates.get("human"), told=table.asked
+    )
+    pairs = "other" in rows.columns
+    columns = columns_of(table.asked, pairs=pairs)
     values = rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
-    book = [(name, column.meaning, column.type) for name, column in COLUMNS.items()]
+    book = [(name, column.meaning, column.type) for name, column in columns.items()]
     names = list(rows.columns)
     if warning:
         names, values = [*names, WARNING], [[*row, warning] for row in values]
@@ -74,7 +81,7 @@ def r_files(frame: pd.DataFrame, analysis: Analysis, warning: str = "") -> Mappi
     return {
         "responses_r.csv": csv_text(names, values),
         "responses_r_codebook.csv": csv_text(("column", "meaning", "type"), book),
-        "model.R": (f"# {warning}\n" if warning else "") + script(analysis.seed),
+        "model.R": (f"# {warning}\n" if warning else "") + script(analysis.seed, table.asked, pairs=pairs),
     }
 
 

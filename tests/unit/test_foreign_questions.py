@@ -19,6 +19,7 @@ from humaneval.foreign.right_answers import correct_by_row
 from humaneval.foreign.splitting import number_of, people_in
 from humaneval.foreign.summaries import agreement, counts, means
 from humaneval.foreign.unfold import with_json
+from humaneval.scoring.means import mean_on_scale
 from humaneval.statistics.bradley_terry import bradley_terry
 from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.intervals import Interval
@@ -305,13 +306,51 @@ def test_intervals_of_means_and_shares_know_what_the_file_says() -> None:
     table = means(made.frame, made.by)
     mine = r[r.generator == "bert"]
     expected = mean_interval(mine.rating, mine.worker, mine.story)
-    assert isinstance(expected.interval, Interval)
-    assert table.rows[0][7:] == pytest.approx((expected.standard_error, *expected.interval))
-    assert table.notes == ("Intervals of 95 %, clustered by worker and by item.",)
+    low, high = r.rating.min(), r.rating.max()
+    columns = (mine.rating.to_numpy(), mine.worker.to_numpy(), mine.story.to_numpy())
+    interval = mean_on_scale(*columns, Interval(low, high)).interval
+    assert table.rows[0][7:] == pytest.approx((expected.standard_error, *interval))
+    assert table.notes == (
+        "Intervals of 95 %, clustered by worker and by item.",
+        f"Intervals lie on the scale from {low} to {high}, the lowest and the highest value of all.",
+    )
     alone = judged(sheet, ["rating"])
     assert "as if answers were unrelated" in counts(alone.frame, ()).notes[0]
     partly = judged(sheet_of(v=["1", "2", "4"], who=["a", None, "a"]), ["v"], worker="who")
     assert list(clusters(partly.frame).worker) == [0, 1, 0]
+
+
+@pytest.mark.parametrize("raters", [2, 3, 12])
+@pytest.mark.parametrize("values", ["1,5", "4,5", "1,1,5", "0,10,10", "-3,3,2"])
+def test_no_interval_of_ratings_leaves_the_scale(values: str, raters: int) -> None:
+    cells = values.split(",") * 12
+    who = [f"w{at // 2 % raters}" for at in range(len(cells))]
+    sheet = sheet_of(v=cells, g=["a", "b"] * (len(cells) // 2), who=who)
+    made = judged(sheet, ["v"], worker="who", by=["g"])
+    lowest, highest = min(map(float, cells)), max(map(float, cells))
+    for row in means(made.frame, made.by).rows:
+        mean, low, high = row[2], row[-2], row[-1]
+        assert lowest <= low <= mean <= high <= highest
+
+
+def test_a_group_whose_ratings_are_all_1_is_no_share() -> None:
+    sheet = sheet_of(
+        v=["1"] * 8 + ["5", "4"] * 4, g=["a"] * 8 + ["b"] * 8, who=[f"w{at}" for at in range(16)]
+    )
+    made = judged(sheet, ["v"], worker="who", by=["g"])
+    (first, _) = means(made.frame, made.by).rows
+    assert first[-2] == 1.0 < first[-1] < 5.0
+
+
+def test_a_mean_of_other_numbers_has_no_interval_if_it_would_leave_them() -> None:
+    sheet = sheet_of(
+        v=["10.5", "90", "41", "42", "41.5", "41.9"], g=[*"aabbbb"], who=[f"w{at}" for at in range(6)]
+    )
+    made = judged(sheet, ["v"], worker="who", by=["g"])
+    table = means(made.frame, made.by)
+    assert table.rows[0][-2:] == (None, None)
+    assert 10.5 < table.rows[1][-2] < table.rows[1][-1] < 43
+    assert "1 mean without an interval: it would leave the range of all values" in table.notes[-1]
 
 
 def test_ordinal_models_of_groups_are_clmms() -> None:

@@ -43,12 +43,13 @@ def sheet() -> Sheet:
 def test_means_by_group(sheet: Sheet) -> None:
     table = means(judged(sheet, ["n"], by=["item"]), ["item"])
     assert table.columns == ("item", "n", "mean", "sd", "median", "min", "max", "se", "low", "high")
-    # t(2) = 4.302653: each row counts as another person.
+    # Each row counts as another person. Place .4 of the scale 1–6, Wilson's with t(2) = 4.302653 for z.
     error = (7 / 3) ** 0.5
-    ends = [pytest.approx(3 + sign * 4.302653 * error, abs=1e-5) for sign in (-1, 1)]
+    answers = 0.4 * 0.6 * (5 / error * 1.959964 / 4.302653) ** 2
+    ends = [pytest.approx(1 + 5 * end, abs=1e-5) for end in wilson(0.4 * answers, answers)]
     assert table.rows == (
         ("i1", 3, 3.0, pytest.approx(7**0.5), 2.0, 1.0, 6.0, pytest.approx(error), *ends),
-        ("i2", 3, 4.0, 0.0, 4.0, 4.0, 4.0, 0.0, None, None),
+        ("i2", 3, 4.0, 0.0, 4.0, 4.0, 4.0, 0.0, *(pytest.approx(1 + 5 * end) for end in wilson(1.8, 3))),
     )
     assert "as if answers were unrelated" in table.notes[0]
 

@@ -16,6 +16,7 @@ from humaneval.scoring.analysis.analyse import analyse
 from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
 from tests.conftest import ROOT
 from tests.in_r import in_r
+from tests.unit.test_question_scores import answers
 
 IDS = [
     "007",
@@ -186,3 +187,22 @@ def test_X08_generators_whose_names_begin_a_formula_keep_them_in_the_model(tmp_p
     script = (tmp_path / "model.R").read_text(encoding="utf-8").partition("model <-")[0]
     said = in_r(tmp_path, script.replace("library(lme4)", "") + "writeLines(levels(responses$generator))\n")
     assert {"-base", "=ilm", "774"} == set(said)
+
+
+@pytest.mark.parametrize("question", ["detect", "prefer", "rate", "boundary"])
+def test_each_question_has_its_own_columns_and_models_for_r(question: str) -> None:
+    frame = answers(question)
+    files = r_files(frame, analyse(frame))
+    book = [row["column"] for row in csv.DictReader(io.StringIO(files["responses_r_codebook.csv"]))]
+    head, *lines = csv.reader(io.StringIO(files["responses_r.csv"]))
+    outcome, model = {
+        "detect": ("identified", "glmer(identified ~ generator + (1 | worker) + (1 | story)"),
+        "prefer": ("preferred", "BTm(cbind(preferred, preferred_other), generator, other"),
+        "rate": ("quality", "clmm(factor(quality) ~ generator + (1 | worker) + (1 | story)"),
+        "boundary": ("outcome", "lmer(outcome ~ generator + (1 | worker) + (1 | story)"),
+    }[question]
+    assert head == book
+    assert head[0] == outcome
+    assert ("other" in head) == (question == "prefer")
+    assert model in files["model.R"]
+    assert not any("control" in line for line in lines)

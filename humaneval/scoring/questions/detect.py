@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from humaneval.scoring.questions import in_r
 from humaneval.scoring.questions.judging import Foreseen, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
@@ -86,6 +87,11 @@ class Detect(Question):
     def outcomes(self, truth: Truth, answer: Answer, scale: str, settings: Settings) -> tuple[float, ...]:
         """1 if the machine's (held-out) sentence was not marked, else 0."""
         return (float(answer[CHOICE] != truth.position),)
+
+    def in_r(self, scales: Sequence[Scale]) -> in_r.InR:
+        """A logistic mixed model of whether the sentence was found."""
+        meaning = "1 if the annotator marked the machine’s sentence (for Human: the held-out one), else 0"
+        return in_r.identified(meaning, scales[0])
 
     def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
         """Human's score is what chance gives."""

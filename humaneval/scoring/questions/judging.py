@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from humaneval.scoring.questions.in_r import InR, of_scale
 from humaneval.statistics.arrays import Flags
 from humaneval.statistics.sign_flips import Alternative
 
@@ -137,3 +138,7 @@ class Judging:
     def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
         """Tables beside the scores, for `score --details` and the report."""
         return ()
+
+    def in_r(self, scales: Sequence[Scale]) -> InR:
+        """The columns and models of the script for R that stands beside a report."""
+        return of_scale(scales[0], beside_human=self.beside_human)

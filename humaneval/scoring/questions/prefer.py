@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from humaneval.domain import Role
 from humaneval.errors import SettingsError
 from humaneval.scoring.analysis import preferences
+from humaneval.scoring.questions import in_r
 from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
     CHOICE,
@@ -150,6 +151,10 @@ class Prefer(Question):
     def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
         """A ranking by Bradley and Terry's model, every pair, and the effect of the order."""
         return preferences.details(answers, kept, level)
+
+    def in_r(self, scales: Sequence[Scale]) -> in_r.InR:
+        """Bradley and Terry's model."""
+        return in_r.preferences(scales[0])
 
     def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
         """Pairs are compared by their own answers."""

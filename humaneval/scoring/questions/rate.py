@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from humaneval.errors import InputError, SettingsError
 from humaneval.scoring.analysis import ratings
+from humaneval.scoring.questions import in_r
 from humaneval.scoring.questions.judging import Detail, Foreseen, Words
 from humaneval.scoring.questions.question import (
     Answer,
@@ -141,6 +142,10 @@ class Rate(Question):
     def details(self, answers: Judgments, kept: Flags, level: float, seed: int) -> tuple[Detail, ...]:
         """How often each point was given, an ordinal model, and agreement."""
         return ratings.details(answers, kept, level, seed)
+
+    def in_r(self, scales: Sequence[Scale]) -> in_r.InR:
+        """A cumulative-link mixed model of each scale."""
+        return in_r.ratings(scales)
 
     def simulate(
         self, rng: Random, truth: Truth, skills: Sequence[float], careless: bool, settings: Settings
