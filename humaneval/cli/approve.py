@@ -7,7 +7,17 @@ from collections.abc import Sequence
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import (
+    App,
+    RunOptions,
+    acting,
+    confirm_spending,
+    emit,
+    priced,
+    say,
+    spending,
+    to_option,
+)
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.approve import approve_work, reject_work, would_approve, would_reject
 from humaneval.crowd.letter_text import plain_words
@@ -57,6 +67,7 @@ def approve_and_tell(
     feedback = plain_words("feedback", feedback, needed=False)
     planned = would_approve(at, assignments, undo_rejection=undo_rejection)
     count, total = len(planned.assignments), planned.cost.total
+    price = priced(at.endpoint, at.sign, planned.cost.rewards, total)
     if options.dry_run:
         refuse_elsewhere(at)
         _tell(
@@ -67,7 +78,7 @@ def approve_and_tell(
                 "would_approve": list(planned.assignments),
                 "cost": str(total),
             },
-            f"Would approve {count} at {at.endpoint}: {at.sign}{total} with fees. Nothing was done.",
+            f"Would approve {count} at {at.endpoint}: {price}. Nothing was done.",
         )
         return 0
     # Work that is collected while somebody types the sum is not part of it.

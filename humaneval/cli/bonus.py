@@ -6,7 +6,17 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import (
+    App,
+    RunOptions,
+    acting,
+    confirm_spending,
+    emit,
+    priced,
+    say,
+    spending,
+    to_option,
+)
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import refuse_by_link
@@ -58,8 +68,8 @@ def bonus(
             emit({**facts, "state": paid.state, "would_cost": str(would)})
         elif paid.state == "due":
             say(
-                f"Would pay {at.sign}{dollars} at {endpoint} for {purpose!r}: {at.sign}{would} with fees."
-                " Nothing was done."
+                f"Would give {at.sign}{dollars} at {endpoint} for {purpose!r}:"
+                f" {priced(endpoint, at.sign, dollars, would)}. Nothing was done."
             )
         else:
             say(f"{at.sign}{dollars} for {purpose!r}: {paid.state}. Nothing was done.")

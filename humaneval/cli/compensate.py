@@ -6,11 +6,21 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import (
+    App,
+    RunOptions,
+    acting,
+    confirm_spending,
+    emit,
+    priced,
+    say,
+    spending,
+    to_option,
+)
 from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.paid_elsewhere import PaidElsewhere, pay_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.fees import money
+from humaneval.fees import NO_FEES, money
 
 
 @click.command()
@@ -83,11 +93,12 @@ def compensate(
         elif done.made_now:
             what = "pay a bonus" if by_bonus else "put up a HIT"
             say(
-                f"Would {what} of {at.sign}{dollars} at {endpoint} for {done.worker}: {at.sign}{total} with"
-                " fees. Nothing was done."
+                f"Would {what} of {at.sign}{dollars} at {endpoint} for {done.worker}:"
+                f" {priced(endpoint, at.sign, dollars, total)}. Nothing was done."
             )
         else:
-            say(f"{done.worker} {'was paid' if done.paid else 'has the HIT already'}. Nothing was done.")
+            taken = "has taken it" if endpoint in NO_FEES else "was paid"
+            say(f"{done.worker} {taken if done.paid else 'has the HIT already'}. Nothing was done.")
         return
     _tell(at, options, assignment, done)
 
@@ -113,7 +124,8 @@ def _tell(at: StudyAtPlatform, options: RunOptions, assignment: str, done: Compe
     can = "can now take" if done.made_now else "has been able to take"
     say(f"{done.worker} {can} {at.sign}{done.cost.rewards} at {done.preview_url}")
     if done.paid:
-        say("It is paid.")
+        own = at.endpoint in NO_FEES
+        say("It is taken and approved: you pay it yourself." if own else "It is paid.")
 
 
 def _tell_entered(at: StudyAtPlatform, options: RunOptions, assignment: str, entered: PaidElsewhere) -> None:

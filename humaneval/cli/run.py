@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from humaneval.errors import SettingsError, UsageError
+from humaneval.fees import NO_FEES
 from humaneval.settings import KEPT, Loaded, Settings, load_settings
 from humaneval.text import command, printable
 
@@ -272,6 +273,15 @@ def console(*, err: bool = False) -> Console:
     return Plain(
         file=sys.stderr if err else sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False
     )
+
+
+def priced(endpoint: str, sign: str, amount: Decimal, total: Decimal) -> str:
+    """What people get and what it costs, in words: where nobody takes fees, one pays by oneself.
+
+    >>> priced("local", "$", Decimal("1.00"), Decimal("1.20"))
+    '$1.00, which you pay yourself'
+    """
+    return f"{sign}{amount}, which you pay yourself" if endpoint in NO_FEES else f"{sign}{total} with fees"
 
 
 def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *, due: bool = True) -> None:

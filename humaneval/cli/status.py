@@ -15,6 +15,7 @@ from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
 from humaneval.crowd.waiting import ask
 from humaneval.errors import PartialError
+from humaneval.fees import NO_FEES
 from humaneval.store.types import now
 from humaneval.study.stored import is_simulated, put_up, who_answered
 from humaneval.text import command
@@ -97,21 +98,25 @@ def status(app: App, study: str, with_books: bool, panel_list: Path | None, as_j
 
 
 def _say_books(books: Reconciled, endpoint: str, sign: str) -> None:
+    own = endpoint in NO_FEES
+    paid, cost = ("used", "use") if own else ("paid", "cost")
     say(f"  Bonuses: {sign}{books.bonuses} by our books, {sign}{books.bonuses_there} by {endpoint}'s.")
     if books.bonuses_unlisted:
         say(f"  {sign}{books.bonuses_unlisted} more by our books, for HITs that {endpoint} no longer knows.")
     if books.balance is not None:
         say(
-            f"  Balance at {endpoint}: {sign}{books.balance}; this study paid {sign}{books.paid} and may"
-            f" still cost {sign}{books.held}."
+            f"  Balance at {endpoint}: {sign}{books.balance}; this study {paid} {sign}{books.paid} and may"
+            f" still {cost} {sign}{books.held}."
         )
     if books.elsewhere:
         say(f"  {sign}{books.elsewhere} more was paid elsewhere, by hand.")
     if books.others or books.others_held:
         say(
-            f"  Other studies of this database paid {sign}{books.others} at {endpoint} meanwhile, and may"
-            f" still cost {sign}{books.others_held}."
+            f"  Other studies of this database {paid} {sign}{books.others} at {endpoint} meanwhile, and may"
+            f" still {cost} {sign}{books.others_held}."
         )
+    if own and books.balance is not None:
+        say("  This balance is play money, with fees as Mechanical Turk took them. Nobody pays it.")
     if books.left:
         moved = f"fell by {sign}{books.left}" if books.left > 0 else f"rose by {sign}{-books.left}"
         say(f"  Since its first HIT the balance {moved} that no study of this database explains.")

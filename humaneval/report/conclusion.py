@@ -126,12 +126,12 @@ def _untold(pairs: Sequence[Comparison]) -> list[str]:
     if not open_:
         return []
     if len(open_) == 1:
-        which = f"the pair {open_[0].a} and {open_[0].b} was not"
+        which = f"between {open_[0].a} and {open_[0].b}"
     elif len(open_) == len(pairs):
-        which = "no two systems compared were"
+        which = "between any two systems compared"
     else:
-        which = f"{len(open_)} of {len(pairs)} pairs of systems were not"
-    return [f"{which} told apart by this study, which does not show that they are alike"]
+        which = f"for {len(open_)} of {len(pairs)} pairs of systems"
+    return [f"this study shows no difference {which}, which is no proof that they are alike"]
 
 
 def _not_under(below: Sequence[Comparison], order: Sequence[str]) -> list[str]:

@@ -76,14 +76,14 @@ def p_equals(p: float) -> str:
 
 
 def outcome(one: Comparison) -> str:
-    """The verdict in a few words, for a table's cell; it says if it is one-sided."""
+    """The verdict in a few words, for a table's cell. A one-sided test can only show that A is below B."""
     words = {
         "a_higher": f"{one.a} higher",
         "b_higher": f"{one.b} higher",
         "equivalent": f"equivalent within ±{amount(one.margin, one.scale)}",
         "inconclusive": "inconclusive",
     }[one.verdict]
-    return f"{words} (one-sided)" if one.bound is not None and one.verdict == "b_higher" else words
+    return f"below {one.b}" if one.bound is not None and one.verdict == "b_higher" else words
 
 
 def summary(comparisons: Sequence[Comparison]) -> str:
@@ -99,7 +99,8 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         text = (
             f"Below {human}: {', '.join(below)}." if below else f"No system is shown to score below {human}."
         )
-        return text + (f" Inconclusive: {open_} of {len(comparisons)}." if open_ and below else "")
+        unsaid = [one.a for one in comparisons if one.verdict == "inconclusive"]
+        return text + (f" Not shown for {', '.join(unsaid)}." if unsaid and below else "")
     parts = []
     if told:
         parts.append(
@@ -116,9 +117,8 @@ def summary(comparisons: Sequence[Comparison]) -> str:
             + "; ".join(f"{one.a} and {one.b}" for one in equal)
         )
     if open_:
-        number = "The pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
-        were = "was" if 1 in (open_, len(comparisons)) else "were"
-        parts.append(f"{number} {were} not told apart by this study")
+        which = "the pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
+        parts.append(f"This study shows no difference for {which}")
     return ". ".join(parts) + "."
 
 

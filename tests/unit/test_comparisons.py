@@ -149,7 +149,7 @@ def test_sentences_say_what_the_verdict_says() -> None:
     )
     assert verdicts.summary(table.comparisons[3:]) == "Below human: x, y, z."
     alone = compared({"x": 0.5, "y": 0.5})
-    assert verdicts.summary(alone.comparisons) == "The pair was not told apart by this study."
+    assert verdicts.summary(alone.comparisons) == "This study shows no difference for the pair."
     assert verdicts.summary(()) == ""
 
 

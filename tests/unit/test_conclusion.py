@@ -21,7 +21,7 @@ from humaneval.scoring.scores import ScoreTable, score
 from humaneval.statistics.intervals import Interval
 from tests.unit.test_report import prose, responses
 
-OPEN = "which does not show that they are alike"
+OPEN = "which is no proof that they are alike"
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_systems_with_the_same_betters_are_named_together(table: ScoreTable) -> 
     names = [row.generator for row in table.scores if row.generator in ("ilm", "lm")][::-1]
     assert found == [
         f"Of the systems, {names[0]} and {names[1]} score above sa; all 3 score below Human.",
-        f"The pair ilm and lm was not told apart by this study, {OPEN}.",
+        f"This study shows no difference between ilm and lm, {OPEN}.",
     ]
 
 
@@ -82,7 +82,7 @@ def test_nothing_told_apart_is_said_first_and_is_no_proof_of_being_alike(table: 
     pairs = [compared(a, b, "inconclusive") for a, b in combinations(("ilm", "lm", "sa"), 2)]
     below = [compared(name, "Human", "inconclusive", "below human") for name in ("ilm", "lm", "sa")]
     assert told(table, *pairs, *below) == [
-        f"No two systems compared were told apart by this study, {OPEN};"
+        f"This study shows no difference between any two systems compared, {OPEN};"
         " whether any system scores below Human stays open."
     ]
 
@@ -141,7 +141,7 @@ def test_the_papers_counts_have_a_conclusion_without_annotators() -> None:
     found = conclusion_from_counts(score_counts([*lines, CountLine("Human", Role.HUMAN, 74, 95)]))
     assert found == (
         "Of the systems, ILM, LM and LM scratch score above BERT; all 6 score below Human.",
-        f"12 of 15 pairs of systems were not told apart by this study, {OPEN}.",
+        f"This study shows no difference for 12 of 15 pairs of systems, {OPEN}.",
         "Each score rests on 95 passages; counts alone do not say how many annotators judged them, so"
         " answers are not paired.",
     )

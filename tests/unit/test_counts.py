@@ -155,7 +155,7 @@ def test_counts_by_the_command_line(command: Callable[..., Any], tmp_path: Path)
     )
     said = command("score", "--counts", str(path), "--margin", "0.10")
     assert said.code == 0
-    assert "12 of 15 pairs were not told apart by this study" in " ".join(said.out.split())
+    assert "This study shows no difference for 12 of 15 pairs" in " ".join(said.out.split())
     assert "χ²" in said.out
     document = json.loads(command("score", "--counts", str(path), "--json").out)
     assert len(document["comparisons"]) == 21

@@ -11,6 +11,7 @@ from rich.table import Table
 from humaneval.cli.run import App, RunOptions, acting, console, emit, json_option, say, to_option, with_app
 from humaneval.cli.worker.kept import export, forget, purge, show
 from humaneval.crowd.workers import Turned, block_workers, exclude_workers, list_workers
+from humaneval.fees import NO_FEES
 from humaneval.text import counted
 
 
@@ -43,7 +44,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Worker")
-    for heading in ("Done", "Approved", "Rejected", "Not counted", "Paid"):
+    for heading in ("Done", "Approved", "Rejected", "Not counted", "Owed" if endpoint in NO_FEES else "Paid"):
         table.add_column(heading, justify="right")
     table.add_column("Kept out")
     sign = app.study(study).settings.hit.sign

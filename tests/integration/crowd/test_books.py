@@ -124,7 +124,7 @@ def test_status_prints_the_books_when_it_is_asked_to(
     assert troubles.seen == []
     out = verb("status", "study", "--reconcile").out
     assert "Bonuses: $0.00 by our books, $0.00 by local's." in out
-    assert "Balance at local: $9996.16; this study paid $0.00 and may still cost $3.84." in out
+    assert "Balance at local: $9996.16; this study used $0.00 and may still use $3.84." in out
     assert "Our books and local's agree." in out
     told = verb("status", "study", "--reconcile", "--json").document
     assert told["books"]["local"]["unexplained"] == "0.00"
@@ -191,9 +191,7 @@ def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(
         Decimal("3.84"),
     )
     told = verb("status", "study", "--reconcile")
-    assert (
-        "Other studies of this database paid $0.96 at local meanwhile, and may still cost $2.88" in told.out
-    )
+    assert "Other studies of this database used $0.96 at local meanwhile, and may still use $2.88" in told.out
     assert (told.code, "Our books and local's agree." in told.out) == (0, True)
     assert verb("status", "other", "--reconcile").code == 0
 

@@ -111,7 +111,7 @@ def tried() -> list[str]:
     return []
 
 
-SETTLED = re.compile("It is paid|was paid|rejected work cannot be approved this way")
+SETTLED = re.compile("It is paid|It is taken|has taken|was paid|rejected work cannot be approved this way")
 PAYING = ("--amount", "0.80", "--reason", "In cash.")
 
 

@@ -135,8 +135,8 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
     for command, says in {
         ("publish", "study"): "0 HITs with 0 assignments to put up, 2 up already",
         ("collect", "study"): "2 submitted at local, 1 of them new. Nothing was stored.",
-        ("review", "study", "--approve"): "Would approve 1 at local: $0.96 with fees",
-        ("approve", "study", first): "Would approve 1 at local: $0.96 with fees",
+        ("review", "study", "--approve"): "Would approve 1 at local: $0.80, which you pay yourself",
+        ("approve", "study", first): "Would approve 1 at local: $0.80, which you pay yourself",
         ("reject", "study", first, "--reason", "-"): "Would reject 1 at local",
         (
             "bonus",
@@ -146,7 +146,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
             "1",
             "--reason",
             "-",
-        ): "Would pay $1.00 at local for 'bonus': $1.20 with fees. Nothing was done.",
+        ): "Would give $1.00 at local for 'bonus': $1.00, which you pay yourself. Nothing was done.",
         ("notify", "study", ada, *mail): "Would write to 1 at local",
         ("extend", "study", "--days", "3"): "Would extend 2 HITs at local",
         ("expire", "study"): "Would expire 2 HITs at local",
@@ -289,7 +289,7 @@ def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
         "Rejected",
         "Not",
         "counted",
-        "Paid",
+        "Owed",
         "Kept",
         "out",
     ]
