@@ -98,7 +98,7 @@ class Program:
         limits: Mapping[str, int] | None = None,
         modules: Sequence[str] = (),
     ) -> None:
-        """`limits` are those of `resource`, by name. `modules` are loaded once, for all programs from now on."""
+        """`limits` are those of `resource`, by name. `modules` are loaded once, for all that follow."""
         asked = {
             "arguments": [str(argument) for argument in arguments],
             "environment": {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
