@@ -19,6 +19,8 @@ import pytest
 
 from humaneval.stories import bundled_stories
 from tests.conftest import ROOT
+from tests.forking.program import Program, on_path
+from tests.pace import PATIENCE
 from tests.ports import free_port
 
 FENCE = re.compile(r"^```(sh background|sh stopped|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,6 +46,7 @@ def story_file(path: Path, split: str) -> Path:
 def run_page(page: Path, folder: Path, **sizes: str) -> str:
     """Run every block of `page` in turn in `folder`. Returns what the last block printed.
 
+    Servers are started as people start them. The other commands are forked, for which torch is loaded once.
     A block `sh stopped` comes after Ctrl-C in the terminals of the blocks `sh background` before it.
     What a block exports, the following blocks see. `sizes` replaces the values that the page exports, so that
     a test takes minutes. A block that fails, fails the test with its words.
@@ -61,8 +64,10 @@ def run_page(page: Path, folder: Path, **sizes: str) -> str:
     for name, value in sizes.items():
         text, found = re.subn(rf"\b(?<=[ ]){name}=\S+", f"{name}={shlex.quote(value)}", text)
         assert found == 1, f"the page does not export {name} once"
+    Program("--version", modules=["torch", "transformers"]).wait()
     printed = ""
     servers: list[subprocess.Popen[bytes]] = []
+    forked = on_path(folder.with_name(f"{folder.name}-programs"), environment)
     try:
         for kind, block in FENCE.findall(text):
             if kind == "python":
@@ -81,21 +86,22 @@ def run_page(page: Path, folder: Path, **sizes: str) -> str:
                 if kind == "sh stopped":
                     for server in servers:
                         server.send_signal(signal.SIGINT)
-                        assert server.wait(timeout=60) == 0
-                printed = _run(block, folder, environment)
+                        assert server.wait(PATIENCE) == 0
+                printed = _run(block, folder, forked)
     finally:
         for server in servers:
             server.terminate()
         for server in servers:
-            server.wait(timeout=20)
+            server.wait(PATIENCE)
     return printed
 
 
 def _start(block: str, folder: Path, environment: Mapping[str, str], said: Path) -> subprocess.Popen[bytes]:
     """Start a server of what the page exports so far; what it prints goes into a file."""
+    path = shlex.quote(environment["PATH"])
     with said.open("wb") as out:
         return subprocess.Popen(
-            ["bash", "-c", f". {_exported(folder)} 2>/dev/null || true\nexec {block}"],
+            ["bash", "-c", f". {_exported(folder)} 2>/dev/null || true\nPATH={path}\nexec {block}"],
             cwd=folder,
             env=environment,
             stdout=out,
@@ -118,7 +124,8 @@ def _run(block: str, folder: Path, environment: Mapping[str, str]) -> str:
 
 
 def _await_words(words: str, said: Path) -> None:
-    for _ in range(600):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         if words in said.read_text(encoding="utf-8"):
             return
         time.sleep(0.1)
@@ -126,7 +133,8 @@ def _await_words(words: str, said: Path) -> None:
 
 
 def await_port(port: int) -> None:
-    for _ in range(300):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return

@@ -12,12 +12,13 @@ import sys
 
 def main() -> int:
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(os.environ["HUMANEVAL_TEST_FORKS"])
+        connection.connect(os.environ["HUMANEVAL_TEST_FORKING"])
         asked = {
             "arguments": sys.argv[1:],
             "environment": dict(os.environ),
             "folder": os.getcwd(),
             "limits": {},
+            "modules": [],
         }
         socket.send_fds(connection, [json.dumps(asked).encode() + b"\n"], [0, 1, 2])
         with connection.makefile("r") as said:

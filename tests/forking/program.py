@@ -5,12 +5,13 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,19 @@ def address() -> str:
     return _server(os.getpid()).address
 
 
+def on_path(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables with which a shell runs `humaneval` forked; `folder` is made for what it finds there."""
+    folder.mkdir()
+    command = folder / "humaneval"
+    client = Path(__file__).with_name("client.py")
+    command.write_text(
+        f'#!/bin/sh\nexec {shlex.join([sys.executable, "-IS", str(client)])} "$@"\n', encoding="utf-8"
+    )
+    command.chmod(0o755)
+    path = f"{folder}{os.pathsep}{environment['PATH']}"
+    return {**environment, "PATH": path, "HUMANEVAL_TEST_FORKING": address()}
+
+
 def can_be_forked(environment: Mapping[str, str]) -> bool:
     """Whether a forked program is the same as one that is started with these variables more."""
     return not any(name.startswith(READ_AT_START) and name not in OF_NO_ACCOUNT for name in environment)
@@ -82,12 +96,15 @@ class Program:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
         limits: Mapping[str, int] | None = None,
+        modules: Sequence[str] = (),
     ) -> None:
+        """`limits` are those of `resource`, by name. `modules` are loaded once, for all that follow."""
         asked = {
             "arguments": [str(argument) for argument in arguments],
             "environment": {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
             "folder": str(folder or Path.cwd()),
             "limits": dict(limits or {}),
+            "modules": modules,
         }
         self.arguments = asked["arguments"]
         self.returncode: int | None = None

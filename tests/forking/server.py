@@ -6,6 +6,7 @@ program. The answer is its id, and when it has ended its status, a line each.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -16,11 +17,12 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, NoReturn
 
 from humaneval.cli.main import VERBS, main
 
@@ -50,6 +52,9 @@ def serve(address: str) -> dict[str, Any] | None:
         if listening in ready:
             connection, _ = listening.accept()
             asked, files = _request(connection)
+            for module in asked["modules"]:
+                import_module(module)
+                gc.freeze()
             child = os.fork()
             if child == 0:
                 signal.set_wakeup_fd(-1)
@@ -107,6 +112,23 @@ def _become(asked: dict[str, Any], files: list[int]) -> None:
     sys.argv = ["humaneval", *asked["arguments"]]
 
 
+def _run(arguments: list[str]) -> NoReturn:
+    """Run the command, and end as an interpreter does, but for what it takes apart at last: that takes longer
+    than most commands."""
+    try:
+        main(arguments)
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(status)
+    os._exit(status)
+
+
 if __name__ == "__main__":
     for target in VERBS.values():
         import_module(target.module)
@@ -114,4 +136,4 @@ if __name__ == "__main__":
     gc.freeze()
     asked_for = serve(sys.argv[1])
     if asked_for is not None:
-        main(asked_for["arguments"])
+        _run(asked_for["arguments"])
