@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -271,13 +271,14 @@ def _summary(session: Session, study: StudyRow, left_out: LeftOut | None = None)
     )
 
 
-def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
-    """The machines' sentences among the passages that may be one sentence or several."""
+def _doubtful(session: Session, study: StudyRow) -> list[Doubtful]:
+    """The machines' sentences among the passages that may be one sentence or several, by generator."""
     query = (
         select(
             PassageRow.position,
             PassageRow.sentences,
             GeneratorRow.name,
+            PassageRow.story_id,
             StoryRow.key,
             StoryRow.title,
             StoryRow.source,
@@ -291,10 +292,22 @@ def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
             PassageRow.role != Role.HUMAN,
             GeneratorRow.name != study.settings["design"]["human"],
         )
-        .order_by(GeneratorRow.name, PassageRow.story_id, PassageRow.position)
+        # A story's passages come together: its language is found out once.
+        .order_by(PassageRow.story_id, PassageRow.position)
     )
     lines = session.execute(query, execution_options={"yield_per": AT_ONCE})
-    for position, shown, generator, key, title, source, split, sentences in lines:
+    found: list[_Place] = []
+    for position, shown, generator, story_id, key, title, source, split, sentences in lines:
         story = Story(key, tuple(sentences), title, source, split)
         if doubt := doubt_about(story, position, generator, shown[position - 1]):
-            yield doubt
+            found.append(_Place(generator, story_id, position, doubt))
+    return [one.doubt for one in sorted(found)]
+
+
+class _Place(NamedTuple):
+    """A doubtful infill by what it is listed by."""
+
+    generator: str
+    story: int
+    position: int
+    doubt: Doubtful
