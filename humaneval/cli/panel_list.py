@@ -24,12 +24,10 @@ def tell_panel_list(at: StudyAtPlatform, path: Path, *, as_json: bool) -> None:
         for line in list_lines(found, at.sign):
             say(line)
     if not found.agrees:
-        export = command("export", at.name, "--platform-ids", "--out", "FILE")
-        people = command("worker", "list", at.name, "--json")
         raise PartialError(
             f"{path} differs from the answers of study {at.name!r}",
-            f"Nothing was changed. Decide about these people at the panel. Who they are: {people}; their"
-            f" sessions: {export}",
+            "Nothing was changed. Decide about these people at the panel. Its id of a person, and what is"
+            f" kept about them: {command('worker', 'export', 'WORKER')}",
         )
 
 

@@ -82,7 +82,7 @@ class Fees(Enum):
         """What comes on top of the rewards, in words; `fees` are those at Mechanical Turk's rates."""
         if self is Fees.PROLIFIC:
             ask = command("publish", study, "--to", "prolific", "--dry-run")
-            return f", and Prolific takes fees, which this shows: {ask}"
+            return f", and Prolific takes fees, which `{ask}` shows"
         return f", and {shown(fees, sign)} fees at Mechanical Turk's rates" if self is Fees.AMAZON else ""
 
 

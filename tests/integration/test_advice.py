@@ -70,6 +70,9 @@ NOT_WALKED = {
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
     ),
+    "humaneval/crowd/addresses.py: publish x --to prolific --dry-run": (
+        "at Prolific: tests/integration/prolific/test_money.py"
+    ),
     "humaneval/crowd/compensate.py: notify x WORKER --to local --subject SUBJECT --text TEXT": (
         "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
     ),
@@ -99,6 +102,9 @@ NOT_WALKED = {
     "humaneval/cli/collect.py: collect x --to local --again": (
         "a lost reply of a panel: tests/integration/link/test_panel_postbacks.py"
     ),
+    "humaneval/cli/panel_list.py: worker export WORKER": (
+        "a panel's own list: tests/integration/link/test_panel_list.py"
+    ),
     "humaneval/cli/publish_files.py: collect x --to csv --from RESULTS.csv": (
         "results of another site: tests/integration/crowd/test_batch_files.py"
     ),
@@ -113,6 +119,9 @@ NOT_WALKED = {
     ),
     "humaneval/crowd/open_money.py: reject x x --to local --reason REASON": (
         "open money: tests/integration/test_open_money.py"
+    ),
+    "humaneval/crowd/panel_list.py: publish x --to link --panel": (
+        "a panel's own list: tests/integration/link/test_panel_list.py"
     ),
     "humaneval/crowd/prolific/evidence.py: ask-return x x --reason REASON": (
         "at Prolific: tests/integration/prolific"

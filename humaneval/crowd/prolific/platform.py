@@ -106,8 +106,9 @@ class Prolific:
     def _studies(self) -> dict[str, dict[str, Any]]:
         """Our studies in the project, by our key. Of several a published one counts, or else the oldest."""
         found: dict[str, dict[str, Any]] = {}
-        path = f"/projects/{quote(self.account.project, safe='')}/studies/"
-        for each in self._client.pages("list studies", path):
+        for each in self._client.pages(
+            "list studies", f"/projects/{quote(self.account.project, safe='')}/studies/"
+        ):
             key = key_of(each)
             if key and (key not in found or _rank(each) < _rank(found[key])):
                 found[key] = each

@@ -457,7 +457,7 @@ def test_P09_what_is_planned_has_the_fees_that_prolific_named_and_its_currency(
     world.publish()
     assert planned() == told != 4 * Decimal("0.96")
     said = command("study", "plan", "study").out
-    assert "£3.20 if all 4 forms are paid £0.80, and Prolific takes fees, which this shows: humaneval" in said
+    assert "£3.20 if all 4 forms are paid £0.80, and Prolific takes fees, which `humaneval" in said
     assert command("study", "plan", "study", "--json").json["outlook"]["cost"] is None
     more = command("study", "enlarge", "study", "--annotators", "4", "--dry-run")
     assert "They get £3.20 if all are approved, and Prolific takes fees" in more.out
