@@ -130,10 +130,7 @@ def simulate(
     rest = f"; for {worked.found_nothing:,} more there was no form left" if worked.found_nothing else ""
     say(f"{counted(worked.submitted, 'simulated annotator')} submitted a form{rest}.")
     for generator in generators:
-        # A person's whole story has no boundary that could be drawn at random.
-        known = not (crowd.asked.question.rest and generator == opened.settings.design.human)
-        scores = crowd.true_scores(generator, generators) if known else []
-        told = "".join(f", true {line}" for line in scores)
+        told = "".join(f", true {line}" for line in crowd.true_scores(generator, generators))
         say(f"  {generator}: skill {crowd.skills.of(generator):g}{told}")
 
 

@@ -20,6 +20,7 @@ from humaneval.scoring.questions.question import CHOICE, Answer, Question
 from humaneval.study.asked import asked_by
 from humaneval.study.file import StudyFile
 from humaneval.study.words import AT_MARKETPLACES, ENGLISH, Channel, example_of, words_of
+from humaneval.text import between
 
 MAX_QUESTION_BYTES = 65_535
 LONG = 120
@@ -45,6 +46,8 @@ class ShownPassage:
     """The sentence at the position."""
     alternative: str = ""
     """A second sentence for the position."""
+    between: str = " "
+    """What stands between two sentences: nothing in Chinese."""
     fields: tuple[str, ...] = (CHOICE,)
     """What is answered about it."""
     given: Answer = field(default_factory=dict)
@@ -148,7 +151,7 @@ def render_form(form: Form, delivery: Delivery) -> str:
     form = as_shown(form, delivery.channel)
     if delivery.static or form != _untouched(form):
         return _rendered(form, delivery)
-    like = tuple((*map(bool, _asides(shown)), len(shown.sentences)) for shown in form.passages)
+    like = tuple((*map(bool, _asides(shown)), shown.between, len(shown.sentences)) for shown in form.passages)
     key = ("form", form.simulated, form.tests, delivery.channel, delivery.root, delivery.may_decline, like)
     values = [delivery.action, delivery.token, form.form_hash]
     values += [text for shown in form.passages for text in (*_asides(shown), *shown.sentences)]
@@ -207,7 +210,10 @@ def _rendered(form: Form, delivery: Delivery) -> str:
 
 
 def as_shown(form: Form, channel: Channel) -> Form:
-    """The form with the sentences at told positions as the question shows them, as HTML."""
+    """The form with the sentences at told positions as the question shows them, as HTML, and with what stands
+    between sentences."""
+    spaced = [replace(shown, between=between(shown.sentences)) for shown in form.passages]
+    form = replace(form, passages=tuple(spaced))
     if not any(shown.position for shown in form.passages):
         return form
     words = PageWords(words_of(form.study, channel), form.study.page.language)
@@ -250,6 +256,7 @@ def _about(study: StudyFile, words: PageWords, channel: Channel) -> dict[str, ob
     example = example_of(study)
     position = question.example.position if tells_position(question) else 0
     shown = ShownPassage(1, example.sentences, position=position, alternative=example.other)
+    shown = replace(shown, between=between(example.sentences))
     return {
         "consent": [line for line in words.words.consent(study, channel).splitlines() if line.strip()],
         "names_pay": "{pay}" in study.consent.text or "{reward}" in study.consent.text,

@@ -24,7 +24,7 @@ from humaneval.csv_text import csv_text, guarded
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, StudyRow
-from humaneval.text import command
+from humaneval.text import between, command
 
 FORM = "form"
 """The variable with the hash of what a form shows: it ties an answer to its row."""
@@ -117,6 +117,7 @@ def _layout(like: Form) -> str:
             _variable(shown.place, "title") if like.study.page.show_titles else "",
             infill=_variable(shown.place, "infill"),
             alternative=_variable(shown.place, "alternative"),
+            between=between(shown.sentences),
         )
         for shown in like.passages
     )

@@ -192,6 +192,16 @@ def any_text(trial: Trial) -> str | None:
     return _all_answered(trial, replace(trial.stories[0], sentences=hard))
 
 
+def other_lengths(trial: Trial) -> str | None:
+    """Every sentence of stories of three and of eight sentences is filled."""
+    story = trial.stories[0]
+    short, long = story.sentences[:3], (*story.sentences, *trial.stories[-1].sentences[:3])
+    for sentences in (short, long):
+        if wrong := _all_answered(trial, replace(story, sentences=sentences)):
+            return f"a story of {len(sentences)} sentences: {wrong}"
+    return None
+
+
 def control_strings(trial: Trial) -> str | None:
     """Control strings of a model in a story are ordinary words and do not change how it works."""
     sentences = tuple(f"Anna read {word} aloud at {n} o'clock." for n, word in enumerate(CONTROL[:5], 1))
@@ -290,6 +300,7 @@ RULES: Mapping[str, Callable[[Trial], str | None]] = {
     "seeds repeat": seeds_repeat,
     "blind to the original": blind,
     "any text": any_text,
+    "other lengths": other_lengths,
     "control strings": control_strings,
     "first and last": first_and_last,
     "empty context": empty_context,
@@ -309,8 +320,8 @@ def _gap(generator: FillsText) -> Gap:
 
 
 def _all_answered(trial: Trial, story: Story) -> str | None:
-    """What is wrong with the infills of a story's five blanks, or None."""
-    blanks = [Blank(story, position) for position in POSITIONS]
+    """What is wrong with the infills of every blank of a story, or None."""
+    blanks = [Blank(story, position) for position in range(1, len(story.sentences) + 1)]
     infills = list(trial.generator.infill(blanks))
     if [infill.blank for infill in infills] != blanks:
         return "not every blank got an infill with its own, unchanged story"

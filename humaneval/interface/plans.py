@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from humaneval.domain import SENTENCES, Role
 from humaneval.errors import UsageError
 from humaneval.interface.advice import in_python
 from humaneval.interface.shown import table_html
@@ -17,6 +18,7 @@ from humaneval.planning.plan import Plan
 from humaneval.planning.simulation import Power
 from humaneval.report.phrases import percent
 from humaneval.report.verdicts import ADJUSTED
+from humaneval.scoring.questions.question import DETECT, load_question
 from humaneval.text import counted
 
 
@@ -71,7 +73,7 @@ class StudyPlan:
     def lines(self) -> tuple[tuple[str, str], ...]:
         """What a notebook shows: a name and its figure, in order."""
         planned, seen = self.plan, self.outlook
-        points = f"{percent(planned.smallest_effect)} points"
+        points = _points(planned.smallest_effect, planned)
         lines = [
             (
                 "Responses",
@@ -85,11 +87,11 @@ class StudyPlan:
             also = f"; {percent(family.power_in_family, 0)} % {as_one}" if more else ""
             lines.append((f"Power for {points}", f"{percent(family.power, 0)} %{also}"))
             wanted = f"a power of {percent(planned.power, 0)} %"
-            lines.append((f"Difference found with {wanted}", _points(family.detectable)))
+            lines.append((f"Difference found with {wanted}", _points(family.detectable, planned)))
             needed = family.annotators_needed_in_family if more else family.annotators_needed
             enough = "no number of them" if needed is None else counted(needed, "annotator")
             lines.append((f"For {points} with {wanted}", f"{enough}{f', {as_one}' if more else ''}"))
-        lines.append(("Interval of a score", f"± {percent(seen.half_width)} points"))
+        lines.append(("Interval of a score", f"± {_points(seen.half_width, planned)}"))
         lines.append(
             ("Cost", f"${seen.rewards:,} in rewards; at Mechanical Turk, ${seen.fees:,} in fees more")
         )
@@ -117,11 +119,16 @@ def plan(
     reward: Decimal | float | str = "0.80",
     minutes: float = 4.0,
     level: float = 0.95,
+    question: str = DETECT,
+    answers: Mapping[str, Any] | None = None,
 ) -> StudyPlan:
     """What a study can find out, and what it costs, as `humaneval study plan` computes it.
 
-    Every annotator judges one passage by each of `systems` systems, the Control and, with `human`, a person.
-    `difference` is the smallest one that matters and `score` the lower of the two scores, both shares;
+    Every annotator judges all that the `question` shows of `systems` systems, the Control and, with `human`,
+    a person: one passage by each, or, for `prefer`, each pair in both orders. `answers` are the question's
+    settings, as under `[answers]` in a study file.
+    `difference` is the smallest one that matters and `score` the lower of the two scores, both shares of the
+    scale;
     `power` is the wanted probability of finding it. `stories` is how many there are to draw from; with 0,
     none recurs. `spammers` is the share of annotators who click without reading. `reward` is in dollars and
     `minutes` the expected time, for one form. `level` is that of the intervals.
@@ -144,16 +151,20 @@ def plan(
         dollars = _dollars(reward)
         if not 0 < minutes < 10_000:
             raise UsageError(f"minutes={minutes!r} is not a time", "Give the minutes for one form.")
-        generators = systems + human + 1
+        asked = load_question(question)
+        own = asked.settings(answers or {})
+        names = ("control", *(f"system {number}" for number in range(1, systems + 1)), *["human"] * human)
+        shown = asked.conditions(names, "control", "human", own)
+        controls = sum(one.role is Role.CONTROL for one in shown)
         made = Plan(
             annotators=annotators,
-            passages_per_row=generators,
+            passages_per_row=len(shown),
             stories=stories,
-            generators=generators,
-            controls=1,
-            always=1,
+            generators=len(shown),
+            controls=controls,
+            always=controls,
             comparisons=systems * (systems - 1) // 2,
-            below_human=systems if human else 0,
+            below_human=systems if human and asked.beside_human else 0,
             expected_score=score,
             smallest_effect=difference,
             power=power,
@@ -161,6 +172,13 @@ def plan(
             spammers=spammers,
             reward=dollars,
             expected_minutes=minutes,
+            positions=asked.positions(SENTENCES),
+            question=question,
+            scale=asked.scales(own, SENTENCES)[0],
+            foreseen=asked.foreseen(own, SENTENCES),
+            conditions_each=max(
+                1, sum("system 1" in one.generators and one.role is not Role.CONTROL for one in shown)
+            ),
         )
         return StudyPlan(made, outlook(made))
 
@@ -193,8 +211,11 @@ def _dollars(reward: object) -> Decimal:
     return found
 
 
-def _points(share: float | None) -> str:
-    return "none" if share is None else f"{percent(share)} points"
+def _points(share: float | None, planned: Plan) -> str:
+    scale = planned.scale
+    if share is None:
+        return "none"
+    return f"{percent(share)} points" if scale is None or scale.share else f"{share * scale.width:.2f} points"
 
 
 def plan_document(

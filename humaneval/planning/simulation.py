@@ -4,7 +4,8 @@ The annotators are simulated.
 
 An annotator who reads overlooks the sentence of generator m with the probability expit(β_m + u + v): u of the
 annotator, v of the story, both normal. β_m is such that the mean over both is the assumed score. An annotator
-who does not read marks any sentence.
+who does not read marks any sentence. Other answers are drawn from the same odds: which of two is preferred,
+or how many steps of the scale an answer goes up.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,14 @@ from humaneval.planning.gate import gate
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import location
 from humaneval.scoring.comparisons import decide, inner_level
-from humaneval.statistics.arrays import Codes, Flags, Floats
+from humaneval.scoring.judgments import Entries
+from humaneval.scoring.mean_differences import mean_differences
+from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import PairedDifference, paired_differences
+from humaneval.statistics.headline import paired_differences
+from humaneval.statistics.intervals import Interval
+from humaneval.statistics.sign_flips import Alternative
+from humaneval.statistics.sign_test import sign_test
 
 Rows = Sequence[Sequence[tuple[str, int, str]]]
 """Forms: of each passage the story, the position and the generator, as `humaneval.design.rows` makes them."""
@@ -102,6 +108,21 @@ def draw(
 ) -> Flags:
     """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers
     do not read, and have the score of `chance`."""
+    odds = odds_of(where, scores, worker_sd, story_sd, rng, spams, chance)
+    overlooked: Flags = rng.random(odds.size) < odds
+    return overlooked
+
+
+def odds_of(
+    where: Layout,
+    scores: tuple[float, float],
+    worker_sd: float,
+    story_sd: float,
+    rng: np.random.Generator,
+    spams: Flags | None = None,
+    chance: float = CEILING,
+) -> Floats:
+    """The probability of each response of `draw`."""
     levels = np.array([location(score, hypot(worker_sd, story_sd)) for score in scores])
     logits = levels[where.generators]
     workers, stories = int(where.worker_of.max()) + 1, int(where.stories.max()) + 1
@@ -110,8 +131,7 @@ def draw(
     odds = 1 / (1 + np.exp(-logits))
     if spams is not None:
         odds = np.where(spams[where.workers], chance, odds)
-    overlooked: Flags = rng.random(odds.size) < odds
-    return overlooked
+    return np.asarray(odds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +165,12 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     """
     if studies < 1:
         raise UsageError(f"the number of studies is {studies}", "Give 100 or more.")
-    refuse_other_questions(plan)
     if not plan.comparisons and not plan.below_human:
         raise UsageError("nothing is compared in this study", "There is no power to simulate.")
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     if not plan.comparisons:
-        human = plan.foreseen.human or CEILING
+        # Where nothing is known of Human's score, it is the higher of the two.
+        human = high if plan.foreseen.human is None else plan.foreseen.human
         low, high = human - plan.smallest_effect, human
     if low <= 0:
         raise UsageError(
@@ -164,9 +184,8 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     found = np.zeros(2, dtype=np.int64)
     for _ in range(studies):
         spams, counts = _crowd(plan, where, rng)
-        outcomes = draw(where, (high, low), plan.worker_sd, plan.story_sd, rng, spams, plan.foreseen.chance)
-        kept = counts[where.forms]
-        one = _tested(where, outcomes, kept, plan)
+        outcomes = _outcomes(plan, where, (high, low), spams, rng)
+        one = _tested(where, outcomes, counts[where.forms], plan)
         if one is not None:
             wanted: Literal["a_higher", "b_higher"] = "b_higher" if below else "a_higher"
             found += [
@@ -178,24 +197,57 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     return Power(alone, in_family, studies, seed)
 
 
-def refuse_other_questions(plan: Plan) -> None:
-    """Raise UsageError unless the answers are those that the model draws: shares, of which Human's is
-    known."""
-    if not plan.plain or plan.foreseen.human is None:
-        raise UsageError(
-            f"power for the question {plan.question!r} is computed by formula only", "Leave out --simulate."
-        )
+class _Tested(NamedTuple):
+    interval: Interval
+    p: float
 
 
-def _tested(where: Layout, outcomes: Flags, kept: Flags, plan: Plan) -> PairedDifference | None:
-    if np.unique(where.generators[kept]).size < 2:
-        return None
-    columns: tuple[Codes | Flags, ...] = (outcomes, where.workers, where.stories, where.generators)
-    table = cells(*(column[kept] for column in columns))
+def _outcomes(
+    plan: Plan, where: Layout, scores: tuple[float, float], spams: Flags, rng: np.random.Generator
+) -> Floats:
+    """What each response is worth to the higher of two generators if its passage has both: 1 or −1; else to
+    its own: its place on the scale."""
+    sds, chance = (plan.worker_sd, plan.story_sd), plan.foreseen.chance
+    if plan.foreseen.pairwise:
+        ahead = (1 + scores[0] - scores[1]) / 2
+        return np.where(draw(where, (ahead, ahead), *sds, rng, spams, chance), 1.0, -1.0)
+    steps = 1 if plan.plain or plan.scale is None else round(plan.scale.width)
+    alike = (plan.foreseen.dispersion * steps - 1) / (steps - 1) if steps > 1 else 0.0
+    if not 0.0 < alike < 1.0:
+        return draw(where, scores, *sds, rng, spams, chance).astype(np.float64)
+    # Steps of one answer are correlated: a beta-binomial number has the variance that the plan supposes.
+    odds, weight = odds_of(where, scores, *sds, rng, spams, chance), 1.0 / alike - 1.0
+    taken = rng.binomial(steps, rng.beta(weight * odds, weight * (1.0 - odds)))
+    return np.asarray(taken / steps, dtype=np.float64)
+
+
+def _tested(where: Layout, outcomes: Floats, kept: Flags, plan: Plan) -> _Tested | None:
+    """The comparison of the two, as reports make it for this kind of answers."""
     decisive = (1 - plan.level, plan.error_of(plan.comparisons or plan.below_human))
-    if plan.comparisons:
-        return paired_differences(table, [(0, 1)], plan.level, "two-sided", decisive)[0]
-    return paired_differences(table, [(1, 0)], inner_level(plan.level), "less", decisive)[0]
+    below = not plan.comparisons
+    level = inner_level(plan.level) if below else plan.level
+    alternative: Alternative = "less" if below else "two-sided"
+    workers, stories, generators = (one[kept] for one in (where.workers, where.stories, where.generators))
+    if plan.foreseen.pairwise:
+        if not kept.any():
+            return None
+        signs = -outcomes[kept] if below else outcomes[kept]
+        found = sign_test(
+            signs, workers, stories, ties="half", level=level, alternative=alternative, decisive=decisive
+        )
+        if isinstance(found.interval, NotEstimable):
+            return None
+        return _Tested(Interval(*(2.0 * end - 1.0 for end in found.interval)), found.p)
+    if np.unique(generators).size < 2:
+        return None
+    pairs, how = [(1, 0) if below else (0, 1)], (level, alternative, decisive)
+    if plan.plain or plan.scale is None:
+        table = cells(outcomes[kept], workers, stories, generators)
+        one = paired_differences(table, pairs, *how)[0]
+    else:
+        worth = plan.scale.low + plan.scale.width * outcomes[kept]
+        one = mean_differences(Entries(worth, workers, stories, generators), plan.scale, pairs, *how)[0]
+    return _Tested(one.interval, one.p)
 
 
 def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Flags, Flags]:

@@ -167,7 +167,7 @@ def plan(data: ReportData, analysis: Analysis) -> Section:
     """What the study was planned to find out, and what it can."""
     if data.plan is None or not any(row.role is Role.SYSTEM for row in analysis.table.scores):
         return Section("plan", "Plan", ())
-    figure = power_figure(data.plan, analysis) if analysis.table.detects else None
+    figure = power_figure(data.plan, analysis)
     table = plan_table(data.plan, analysis)
     return Section("plan", "Plan against achieved", (table, figure) if figure else (table,))
 

@@ -66,6 +66,8 @@ class Crowd:
     """How many a passage has."""
     control: str = "control"
     """Which generator is the study's control."""
+    human: str = "human"
+    """Which is a person."""
 
     def browser(self) -> Browser:
         """The browser of one of them."""
@@ -84,7 +86,8 @@ class Crowd:
         skills = {name: self.skills.of(name) for name in (generator, *others)}
         found = []
         for scale in question.scales(settings, self.sentences):
-            score = question.true_score(generator, skills, settings, self.sentences, scale.name)
+            of = question.true_score_of_human if generator == self.human else question.true_score
+            score = of(generator, skills, settings, self.sentences, scale.name)
             if score is not None:
                 is_share = (scale.low, scale.high) == (0, 1)
                 found.append(f"score {score:.0%}" if is_share else f"{scale.title} {score:.2f}")
@@ -139,4 +142,5 @@ def crowd_for(
         asked=asked_by(study.settings),
         sentences=sentences,
         control=study.settings.design.control,
+        human=study.settings.design.human,
     )

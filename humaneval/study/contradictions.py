@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import FEWEST_SENTENCES, SENTENCES, Role
 from humaneval.study.countries import COUNTRIES, MEANT
 from humaneval.study.file_errors import TogetherError
 from humaneval.study.forbidden import forbidden_questions
@@ -145,15 +145,22 @@ def _refuse_rule(study: StudyFile, name: str, rule: ExclusionRule) -> None:
             "exclusions.straight_lining",
             "design.positions",
         )
-    least = study.row_size * SENTENCES / (study.hit.expected_minutes * 60)
+    shortest = _sentences(study)
+    least = study.row_size * shortest / (study.hit.expected_minutes * 60)
     if 0 < rule.words_per_second < least:
         raise TogetherError(
             f"{name}words_per_second = {rule.words_per_second:g} excludes everybody who takes"
             f" hit.expected_minutes = {study.hit.expected_minutes:g}: that is more than {least:.2g} words a"
-            " second, even with one word to a sentence",
+            f" second, even with {shortest} sentences to a story and one word to a sentence",
             "exclusions.words_per_second",
             "hit.expected_minutes",
         )
+
+
+def _sentences(study: StudyFile) -> int:
+    """How many sentences stories have at least, by the positions that the file names; else five."""
+    named = "positions" in study.design.model_fields_set and study.design.positions
+    return max((FEWEST_SENTENCES, *named)) if named else SENTENCES
 
 
 def _toml(value: object) -> str:
@@ -219,7 +226,7 @@ def _doubts_of_people(study: StudyFile) -> Iterator[str]:
 
 def _doubts_of_rules(study: StudyFile) -> Iterator[str]:
     answers = study.row_size * study.design.rows_per_annotator
-    options = study.asked.fields(study.answer_settings, SENTENCES)[0].values
+    options = study.asked.fields(study.answer_settings, _sentences(study))[0].values
     rarest = options ** (1 - answers)
     for name, rule in _rules(study):
         if rule.straight_lining >= MANY_STRAIGHT:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from humaneval.domain import SENTENCES
 from humaneval.stories import count_trouble
 from humaneval.text import (
+    between,
     counted,
     ends_a_sentence,
     language_of,
@@ -131,8 +132,9 @@ def without_story(text: str, sentences: Sequence[str], position: int) -> str:
     'X y.'
     """
     kept = normalise(text)
-    before = " ".join(filter(None, sentences[: position - 1])).strip()
-    after = " ".join(filter(None, sentences[position:])).strip()
+    space = between(filter(None, sentences))
+    before = space.join(filter(None, sentences[: position - 1])).strip()
+    after = space.join(filter(None, sentences[position:])).strip()
     if len(kept) > len(before) + len(after) and kept.startswith(before) and kept.endswith(after):
         return kept[len(before) : len(kept) - len(after)].strip()
     return text

@@ -92,18 +92,20 @@ class Draft(NamedTuple):
 
 
 def draft(plan: Plan) -> Draft:
-    """The plan's forms, as `study create` would lay them out.
+    """The plan's forms, as `study create` would lay them out. Of a question that shows pairs, the two are the
+    orders of one pair.
 
     Raises DesignError if there are too few stories for a form.
     """
     others = plan.generators - plan.always
     named = ["human"] * bool(plan.below_human)
     systems = [f"system {number}" for number in range(1, others - len(named) + 1)]
+    controls = ["control", *(f"control {number}" for number in range(2, plan.always + 1))][: plan.always]
     # If the number of stories is unknown, each whole block of the design has its own.
     block = len(plan.positions) * plan.generators
     stories = plan.stories or block * max(1, -(-plan.annotators // block)) * plan.forms_each
     made = make_design(
-        generators=[*["control"] * plan.always, *named, *systems],
+        generators=[*controls, *named, *systems],
         blanks={str(number): plan.positions for number in range(stories)},
         annotators=plan.annotators,
         seed=plan.seed,

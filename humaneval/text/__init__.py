@@ -14,7 +14,7 @@ from humaneval.text.characters import (
     unshowable,
 )
 from humaneval.text.invisible import hidden_characters
-from humaneval.text.languages import ENGLISH, language_of, number_in
+from humaneval.text.languages import ENGLISH, between, language_of, number_in
 from humaneval.text.sentences import (
     Parts,
     Span,
@@ -54,6 +54,7 @@ __all__ = [
     "Steps",
     "alike",
     "as_read",
+    "between",
     "clear_sentences",
     "command",
     "commands_in",

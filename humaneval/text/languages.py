@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
@@ -111,3 +112,18 @@ def _by_script(text: str) -> str:
     if scripts["HIRAGANA"] + scripts["KATAKANA"] > 0.1 * scripts.total():
         return "ja"
     return _SCRIPTS.get(scripts.most_common(1)[0][0], "")
+
+
+def between(sentences: Iterable[str]) -> str:
+    """What stands between two of these sentences: a space, or nothing if most of them end as Chinese and
+    Japanese ones do.
+
+    >>> between(["他走了。", "她说：“好。”"]), between(["He left.", "그는 갔다."])
+    ('', ' ')
+    """
+    last = [one.rstrip(_CLOSING)[-1:] for one in sentences]
+    return "" if 2 * sum(one in _FULL_STOPS for one in last if one) > len(last) else " "
+
+
+_CLOSING = " \"'”’」』）)》〉】"
+_FULL_STOPS = frozenset("。！？｡︒")

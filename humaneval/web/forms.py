@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from flask import Response, abort, current_app, redirect, request
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Engine
+from werkzeug.datastructures import MultiDict
 
 from humaneval.crowd.answers import (
     COMMENT,
@@ -140,10 +141,11 @@ def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
     return Response(render_form(form, delivery), status=status, mimetype="text/html")
 
 
-def known_fields(posted: Mapping[str, str], work: Work) -> dict[str, str]:
+def known_fields(posted: MultiDict[str, str], work: Work) -> dict[str, str]:
     """The posted fields that belong to the form, without characters that XML or PostgreSQL cannot carry.
 
-    The hash of the form comes from us, never from the browser.
+    The hash of the form comes from us, never from the browser. Several values of one field are kept side by
+    side, as from a platform's XML: they are no answer.
     """
     question, settings = asked_by(work.hit.settings)
     asked = [field.name for field in question.fields(settings, work.sentences)]
@@ -153,11 +155,15 @@ def known_fields(posted: Mapping[str, str], work: Work) -> dict[str, str]:
     for place in range(1, work.passages + 1):
         names += [*(answer_field(name, place) for name in asked), seconds_field(place)]
     clean = {
-        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
+        name: "".join(c for c in _one(posted.getlist(name)) if not refused_characters(c))[:2000]
         for name in names
         if name in posted
     }
     return {FORM: work.form_hash, **{name: value for name, value in clean.items() if value}}
+
+
+def _one(values: Sequence[str]) -> str:
+    return "|".join(dict.fromkeys(values))
 
 
 def with_gaps(work: Work, fields: Mapping[str, str]) -> Form | None:

@@ -3,14 +3,32 @@ given."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from werkzeug.datastructures import MultiDict
 
 from humaneval.crowd.answers import Given, fields_from_xml, read_answers
 from humaneval.crowd.submissions import _told
 from humaneval.errors import InputError
 from humaneval.scoring.questions.question import Answer, load_question
 from humaneval.study.asked import Asked
+from humaneval.study.file import read_study_file
+from humaneval.web.forms import known_fields
 
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "detect": {},
+    "prefer": {"question": "prefer"},
+    "rate": {
+        "question": "rate",
+        "answers": {
+            "scales": {"fluency": ["not fluent", "fluent"], "fit": ["does not fit", "fits"]},
+            "points": 4,
+        },
+    },
+    "boundary": {"question": "boundary"},
+}
 SCALES = {"fluency": ["not fluent", "fluent"], "fit": ["does not fit", "fits"]}
 
 
@@ -54,6 +72,63 @@ def test_nobody_can_say_that_the_machine_wrote_the_first_sentence() -> None:
         2: {"choice": 2},
         3: {"choice": 11},
     }
+
+
+PREFER = Asked(load_question("prefer"), {"ties": False})
+HONEST = {
+    "detect": (DETECT, {"choice": "5"}),
+    "prefer": (PREFER, {"choice": "2"}),
+    "rate": (RATE, {"fluency": "4", "fit": "1"}),
+    "boundary": (BOUNDARY, {"choice": "6"}),
+}
+NO_ANSWERS = ["", "0", "-1", "1|2", "1.0", " 1", "٣", "²", "on", "01", "99", "null", "[1]", "1e0", "8"]
+
+
+@pytest.mark.parametrize("question", HONEST)
+@pytest.mark.parametrize("value", [*NO_ANSWERS, None])
+def test_a_tampered_value_of_any_question_is_no_answer_and_the_rest_is_kept(
+    question: str, value: str | None
+) -> None:
+    asked, honest = HONEST[question]
+    fields = {f"{name}-{place}": given for name, given in honest.items() for place in (1, 2)}
+    for name in honest:
+        changed = {key: given for key, given in fields.items() if key != f"{name}-2"}
+        changed |= {} if value is None else {f"{name}-2": value}
+        answers = read_answers(changed, asked, {1: 5, 2: 5})
+        assert dict(answers.given) == {1: Given(1, {key: int(given) for key, given in honest.items()})}
+        assert answers.missing == (2,)
+
+
+@pytest.mark.parametrize("question", HONEST)
+@pytest.mark.parametrize("other", HONEST)
+def test_answers_of_another_question_or_of_a_place_that_is_not_there_are_not_taken(
+    question: str, other: str
+) -> None:
+    asked, honest = HONEST[question]
+    fields = {f"{name}-{place}": given for name, given in HONEST[other][1].items() for place in (0, 1, 2, 99)}
+    answers = read_answers(fields, asked, {1: 5})
+    fits = other == question or (honest.keys() == {"choice"} == HONEST[other][1].keys())
+    assert answers.given.keys() <= ({1} if fits else set())
+    for given in answers.given.values():
+        assert asked.question.complete(given.answer, asked.settings, 5)
+
+
+@pytest.mark.parametrize("question", HONEST)
+def test_a_field_with_two_values_is_no_answer_whichever_way_it_came(question: str) -> None:
+    asked, honest = HONEST[question]
+    hit = SimpleNamespace(settings=read_study_file(None, overrides=OVERRIDES[question]).settings)
+    work: Any = SimpleNamespace(hit=hit, sentences=5, passages=1, form_hash="f")
+    posted = MultiDict({f"{name}-1": given for name, given in honest.items()})
+    posted.add("choice-7", "1")
+    posted.add("token", "x")
+    alone = known_fields(posted, work)
+    assert alone == {"form": "f", **{f"{name}-1": given for name, given in honest.items()}}
+    assert list(read_answers(alone, asked, {1: 5}).given) == [1]
+    name = next(iter(honest))
+    posted.add(f"{name}-1", honest[name])
+    assert known_fields(posted, work) == alone  # twice the same is once
+    posted.add(f"{name}-1", "1" if honest[name] != "1" else "2")
+    assert read_answers(known_fields(posted, work), asked, {1: 5}).missing == (1,)
 
 
 @pytest.mark.parametrize(

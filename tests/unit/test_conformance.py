@@ -120,6 +120,12 @@ class Chokes(Sound):
         return super().one(blank)
 
 
+class KnowsFive(Sound):
+    def one(self, blank: Blank) -> Infill:
+        assert len(blank.story.sentences) == 5, f"{len(blank.story.sentences)} sentences"
+        return super().one(blank)
+
+
 class FillsOne(Sound):
     def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
         for fillings in super().fill(texts):
@@ -147,6 +153,7 @@ BROKEN: dict[type[Sound], str] = {
     NeedsLeft: "first and last",
     NeedsContext: "empty context",
     Chokes: "long context",
+    KnowsFive: "other lengths",
     FillsOne: "several blanks",
     Rambles: "limits",
 }

@@ -69,6 +69,10 @@ REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
         {"exclusions": {"words_per_second": 0.05}},
         ("exclusions.words_per_second = 0.05", "hit.expected_minutes = 4"),
     ),
+    "too fast for everybody who reads twenty sentences": (
+        {"design": {"positions": [2, 20]}, "exclusions": {"words_per_second": 0.2}},
+        ("exclusions.words_per_second = 0.2", "20 sentences to a story"),
+    ),
     "with and without a qualification": (
         {"participants": {"qualifications": [{"id": "3A", "at_least": 80}, {"id": "3A", "lacking": True}]}},
         ("participants.qualifications", "lacking = true"),

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import humaneval as he
+from humaneval.errors import UsageError
 from humaneval.interface.scores import COMPARISON_FIELDS, SCORE_FIELDS
 from humaneval.planning.forecast import outlook
 from humaneval.scoring.scores import score as compute
@@ -302,3 +303,23 @@ def test_a_report_without_a_name_fills_no_folder(
         refused = command("report", "--counts", "counts.csv", "--out", "", *words)
         assert (refused.code, "no name of its own" in refused.err) == (2, True)
     assert [each.name for each in tmp_path.iterdir()] == ["counts.csv"]
+
+
+@pytest.mark.parametrize("question", ["detect", "prefer", "rate", "boundary"])
+def test_a_plan_of_each_question_is_that_of_its_study_file(question: str) -> None:
+    answers = {"points": 7} if question == "rate" else {}
+    names = ["control", "a", "b", "human"]
+    overrides = {
+        "question": question,
+        "answers": answers,
+        "design": {"generators": names, "annotators": 60, "stories": 100},
+    }
+    settings = read_study_file(None, overrides=overrides).settings
+    expected = outlook(plan_of(settings, stories=100))
+    found = he.plan(systems=2, annotators=60, stories=100, question=question, answers=answers)
+    assert found.power == pytest.approx(expected.power)
+    assert found.width == pytest.approx(expected.half_width)
+    unit = {"rate": "± 0.", "boundary": "± 0."}.get(question, "± ")
+    assert unit in str(found)
+    with pytest.raises(UsageError, match="there is no question"):
+        he.plan(systems=2, question="taste")

@@ -70,6 +70,18 @@ def test_a_pair_stands_side_by_side_and_only_its_order_differs() -> None:
     assert page(tied, shown(tied, 2, "Ben stayed.")).count('type="radio" name="choice-1"') == 3
 
 
+@pytest.mark.parametrize("question", ["rate", "prefer"])
+def test_no_space_stands_between_chinese_sentences(question: str) -> None:
+    settings = study(question)
+    chinese = ("他走了。", "她说：“好。”", "天黑了！", "没人来。", "灯灭了。")
+    mine = replace(shown(settings, 2, "她说。"), sentences=chinese)
+    text = re.sub("<.*?>", "", page(settings, mine))
+    assert "天黑了！没人来。灯灭了。" in text
+    # The page that is kept for such forms is not that of another language.
+    korean = replace(mine, sentences=("그는 갔다.", "좋다.", "밤이다.", "비가 온다.", "끝났다."))
+    assert "밤이다. 비가 온다. 끝났다." in re.sub("<.*?>", "", page(settings, korean))
+
+
 @pytest.mark.parametrize("question", question_names())
 def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(question: str) -> None:
     settings = study(question, {"mark": True} if question == "rate" else {})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from humaneval.crowd.question_rules import PAGES
 from humaneval.domain import Role
+from humaneval.resources import bundled
+from humaneval.scoring.questions import question
 from humaneval.scoring.questions.conformance import RULES, Trial, check
 from humaneval.scoring.questions.detect import Detect
 from humaneval.scoring.questions.question import (
@@ -164,3 +168,40 @@ def test_every_rule_is_broken_by_a_question_here() -> None:
 
 def test_an_answer_is_a_mapping_of_its_fields() -> None:
     assert Trial("detect", Detect(), {}).answers(3) == [{CHOICE: 1}, {CHOICE: 2}, {CHOICE: 3}]
+
+
+PASSAGE = (bundled("hit_templates/detect") / "passage.html").read_text(encoding="utf-8")
+ONE = PASSAGE.replace("{% for sentence in shown.sentences %}", "{% for sentence in shown.sentences[1:] %}")
+TWICE = PASSAGE.replace("{% endfor %}", '{% endfor %}<input type="radio" name="choice-1" value="1">')
+MUTE = PASSAGE.replace("{{ sentence }}", "")
+TELLS = PASSAGE.replace("{% for", "{{ study.design.generators|join }}{% for", 1)
+
+
+@pytest.mark.parametrize(
+    ("passage", "lost", "rules", "said"),
+    [
+        (PASSAGE, "", set(), ""),
+        (PASSAGE, "missing_story", {"words"}, "words/en.toml has no missing_story"),
+        (PASSAGE, "example_2", {"words", "page"}, "words/en.toml has no example_2"),
+        (ONE, "", {"page"}, "the page offers 1, 2 for choice-1"),
+        (MUTE, "", {"page"}, "is not on the page"),
+        (TWICE, "", {"page"}, "the page offers 1, 2, 3, 1, 1, 1"),
+        (TELLS, "", {"page"}, "the page names the generator secret-control"),
+        ("{% macro asked(shown, own, look) %}{{ nothing }}{% endmacro %}", "", {"page"}, "is undefined"),
+    ],
+)
+def test_pages_and_words_that_lack_something_fail_by_the_name_of_their_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passage: str, lost: str, rules: set[str], said: str
+) -> None:
+    name = f"broken_{tmp_path.name}".lower()
+    words = (bundled("hit_templates/detect") / "words" / "en.toml").read_text(encoding="utf-8")
+    (tmp_path / "words").mkdir()
+    kept = re.sub(rf"^{lost} = .*\n", "", words, flags=re.MULTILINE) if lost else words
+    (tmp_path / "words" / "en.toml").write_text(kept, encoding="utf-8")
+    (tmp_path / "passage.html").write_text(passage, encoding="utf-8")
+    made = type("Broken", (Detect,), {"name": name, "folder": tmp_path})()
+    monkeypatch.setitem(globals(), "made", lambda: made)
+    monkeypatch.setitem(question._OURS, name, f"{__name__}:made")
+    found = {one.rule: one.wrong for one in check(Trial(name, made, {}), PAGES) if one.wrong}
+    assert found.keys() == rules
+    assert said in " ".join(found.values())

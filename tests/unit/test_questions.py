@@ -98,3 +98,14 @@ def test_simulated_answers_are_complete(name: str) -> None:
 def test_wrong_settings_of_a_question_are_named(name: str, values: dict, named: str) -> None:
     with pytest.raises(SettingsError, match=named):
         load_question(name).settings(values)
+
+
+@pytest.mark.parametrize("sentences", [5, 10])
+def test_simulated_readers_of_whole_stories_get_the_points_that_are_said(sentences: int) -> None:
+    question, rng = load_question("boundary"), Random(2)
+    truth = Truth(("human",), Role.HUMAN, sentences + 1, sentences, "control")
+    answers = (question.simulate(rng, truth, [0.3], False, {}) for _ in range(4000))
+    found = [question.outcomes(truth, answer, "", {})[0] for answer in answers]
+    said = question.true_score_of_human("human", {"human": 0.3}, {}, sentences)
+    assert said is not None
+    assert sum(found) / len(found) == pytest.approx(said, abs=0.12)

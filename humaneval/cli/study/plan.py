@@ -18,7 +18,7 @@ from humaneval.interface.plans import plan_document as plan_document
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import outlook
 from humaneval.planning.power import sd_of_icc
-from humaneval.planning.simulation import refuse_other_questions, simulate
+from humaneval.planning.simulation import simulate
 from humaneval.study.contradictions import doubts
 from humaneval.study.file import read_study_file
 from humaneval.study.plan import cues_of, draft, plan_of, plan_of_study
@@ -118,7 +118,6 @@ def plan(
     seen = outlook(planned)
     drawn = None
     if studies is not None:
-        refuse_other_questions(planned)
         rows, pair = draft(planned)
         drawn = simulate(planned, rows, studies, pair)
     if as_json:

@@ -11,7 +11,7 @@ from humaneval.planning.detectable import Chances, power_of
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.report.figures.drawing import DASHES, WIDTH, Anchor, Box, Drawing, Sheet, ticks
-from humaneval.report.phrases import confidence, percent
+from humaneval.report.phrases import amount, confidence, percent, unit
 from humaneval.report.plan_table import achieved, achieved_plan
 from humaneval.report.score_tables import NBSP, provenance
 from humaneval.report.sections import Cell, Column, Figure, ReportTable, share
@@ -52,15 +52,22 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         HEIGHT,
         partial(_draw, powers=powers, marks=marks, n=n, wanted=base.power),
     )
-    low, high = percent(seen.decisive.low), percent(seen.decisive.high)
+    scale, ends = base.scale, (seen.decisive.low, seen.decisive.high)
+    if base.foreseen.pairwise:
+        ends = ((1 - base.smallest_effect) / 2, (1 + base.smallest_effect) / 2)
+    low, high = (
+        amount(one if scale is None or scale.share else scale.low + one * scale.width, scale) for one in ends
+    )
+    size = confidence(base.smallest_effect)
+    if scale is not None and not scale.share:
+        size = f"{base.smallest_effect * scale.width:.2f}"
     start = "as scored here" if found else "as planned"
     return Figure(
         "power",
         "Power",
         (drawing,),
-        f"The chance that a test finds a difference of {confidence(base.smallest_effect)} points between"
-        f" scores of {low} and {high}{NBSP}% ({start}). It is computed by formula, as in the last column of"
-        " the"
+        f"The chance that a test finds a difference of {size} points between scores of {low} and"
+        f" {high}{unit(scale)} ({start}). It is computed by formula, as in the last column of the"
         f" plan’s table, with answers of one annotator correlated by {seen.correlation:.2f}. Solid curve: one"
         f" comparison alone. Dashed curve: the hardest of a family of {seen.decisive.comparisons}. Vertical"
         f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
@@ -112,9 +119,10 @@ class _Curve:
 
     def __init__(self, plan: Plan, family: Chances, *, one_sided: bool) -> None:
         self._plan, self._family, self._one_sided = plan, family, one_sided
+        self._each = plan.share_of_forms * plan.conditions_each
 
     def at(self, n: float) -> _Powers:
-        other = replace(self._plan, annotators=max(1, round(n / self._plan.share_of_forms)))
+        other = replace(self._plan, annotators=max(1, round(n / self._each)))
         alone, family = (
             power_of(
                 other, self._family.low, self._family.high, other.responses, error, one_sided=self._one_sided
@@ -126,8 +134,7 @@ class _Curve:
     def needed(self) -> _Needed:
         """Responses for the power wanted."""
         alone, family = self._family.annotators_needed, self._family.annotators_needed_in_family
-        each = self._plan.share_of_forms
-        return _Needed(alone and alone * each, family and family * each)
+        return _Needed(alone and alone * self._each, family and family * self._each)
 
 
 def _reached(needed: _Needed) -> str:

@@ -138,3 +138,10 @@ class Boundary(Question):
         return (
             None if guess is None else skills[generator] * MOST_POINTS + (1 - skills[generator]) * guess.value
         )
+
+    def true_score_of_human(
+        self, human: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""
+    ) -> float | None:
+        """Full points for those who know, and for one of as many guesses as there are sentences: no other is
+        as late as the end of the story."""
+        return MOST_POINTS * (skills[human] + (1 - skills[human]) / sentences)

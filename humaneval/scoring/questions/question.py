@@ -266,6 +266,12 @@ class Question(Judging, ABC):
         """
         return None
 
+    def true_score_of_human(
+        self, human: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""
+    ) -> float | None:
+        """The same for Human, whose passages may be made in another way."""
+        return self.true_score(human, skills, settings, sentences, scale)
+
 
 def pair_name(first: str, second: str) -> str:
     """The name of the condition that shows two generators, in this order."""

@@ -19,7 +19,7 @@ from humaneval.infills.free_text import missing
 from humaneval.infills.free_text_units import from_ranges, read_ranges, to_ranges, units
 from humaneval.resources import bundled
 from humaneval.stories import bundled_stories
-from humaneval.text import refused_characters
+from humaneval.text import between, refused_characters
 from humaneval.web.infilling.desk import RETRY_SECONDS, Desk
 from humaneval.web.security import allow_fetches
 
@@ -98,7 +98,8 @@ def show() -> Response:
     if story is None:
         return _page(request.args.get("text", FIRST)[:MOST_CHARACTERS], Asked())
     before, taken, after = story.sentences[:2], story.sentences[2], story.sentences[3:]
-    pieces = (" ".join(before) + " ", " " + " ".join(after))
+    space = between(story.sentences)
+    pieces = (space.join((*before, "")), space.join(("", *after)))
     return _page(write_marks(gapped(pieces, [Gap(original=taken)])), Asked(), story=story.id)
 
 
