@@ -19,7 +19,7 @@ from humaneval.statistics.intervals import Interval
 from humaneval.statistics.opponents import share_against
 from humaneval.statistics.paired_tests import FEW, HOPELESS, PairedTest
 from humaneval.statistics.sign_flips import Alternative, FlipTest, sign_flip_test
-from humaneval.statistics.two_way import t_test, two_way
+from humaneval.statistics.two_way import TwoWay, t_test, two_way
 
 Ties: TypeAlias = Literal["left out", "half"]
 
@@ -86,6 +86,9 @@ def sign_test(
     if not np.isin(y, (-1.0, 0.0, 1.0)).all():
         raise InputError("outcomes of a preference must be 1, 0 or -1")
     by = two_way(workers, stories, y.size)
+    # Not even a last digit hangs on the order of the lines.
+    order = np.lexsort((y, by.story, by.worker))
+    y, by = y[order], TwoWay(by.worker[order], by.story[order], by.both[order])
     wins, losses, tied = (int((y == one).sum()) for one in (1.0, -1.0, 0.0))
     told = y != 0.0
     tested = _tested(y[told], by.worker[told], by.story[told], alternative, decisive)

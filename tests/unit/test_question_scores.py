@@ -26,7 +26,11 @@ from humaneval.scoring.means import mean_on_scale
 from humaneval.scoring.questions.question import Truth, load_question
 from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.cells import cells
 from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.opponents import CLUSTERED as APART
+from humaneval.statistics.paired_tests import ALL_THREE, paired_test
+from humaneval.statistics.sign_test import sign_test
 
 EVERYBODY = Rule(control="none", incomplete=False)
 SKILLS = {"control": 1.0, "poor": 0.8, "good": 0.3, "human": 0.0}
@@ -131,6 +135,31 @@ def test_a_pair_is_compared_by_the_answers_about_the_two_alone() -> None:
     assert all({one.a, one.b} != {"y", "z"} for one in table.comparisons), "they never met"
 
 
+def test_a_study_and_a_table_of_the_same_preferences_have_the_same_test() -> None:
+    rng = np.random.default_rng(2)
+    worker, story = np.repeat(np.arange(12), 8), np.tile(np.arange(8), 12)
+    signs = np.where(rng.normal(0.3, 1.0, 12)[worker] + rng.normal(0.0, 1.0, 96) > 0, 1, -1)
+    rows = [(str(one), "lm", "sa", 1 if sign > 0 else 2) for one, sign in zip(worker, signs, strict=True)]
+    (found,) = score(pairs(rows, story=story), EVERYBODY).comparisons
+    table = sign_test(signs, worker, story)
+    assert (found.test, found.interval_method) == (table.test, table.method)
+    assert found.p == pytest.approx(table.p, rel=1e-12)
+    assert isinstance(table.interval, Interval)
+    assert found.interval == pytest.approx([2 * end - 1 for end in table.interval])
+
+
+def test_the_score_against_several_opponents_holds_them_apart() -> None:
+    rows = [(f"w{at}", *pair, 1) for at in range(30) for pair in (("lm", "sa"), ("ilm", "lm"), ("ilm", "sa"))]
+    scores = by_name(score(pairs(rows), EVERYBODY))
+    lm, ilm = scores["lm"], scores["ilm"]
+    assert lm.method == APART
+    # lm always beats one and never the other: half, and surer than a half of sixty answers.
+    assert (lm.score, lm.n, ilm.score) == (0.5, 60, 1.0)
+    assert lm.interval is not None
+    assert 60 < lm.effective_n < 400
+    assert wilson(30, 60).low < lm.interval.low < 0.46
+
+
 def test_preferences_are_ranked_and_the_effect_of_the_order_is_shown() -> None:
     found = {one.key: one for one in analyse(answers("prefer", people=40)).beside}
     assert [row[0] for row in found["ranking"].rows] == ["human", "good", "poor"]
@@ -155,6 +184,30 @@ def test_a_rating_has_a_mean_on_each_scale_and_each_scale_its_comparisons() -> N
     assert document["scales"][0]["scores"] == document["scores"]
     assert document["chance"] is None
     assert "not_identified" not in document["scores"][0]
+
+
+def test_where_both_recur_ratings_take_the_t_test_if_its_p_is_larger() -> None:
+    rng = np.random.default_rng(4)
+    worker, story = np.repeat(np.arange(12), 12), np.tile(np.arange(12), 12)
+    tastes = rng.normal(0.3, 1.0, 12)[worker] + rng.normal(0.0, 1.0, 12)[story]
+    apart = np.rint(np.clip(tastes, -2, 2)).astype(int)
+    frame = pd.DataFrame(
+        {
+            "worker": np.tile(worker, 2),
+            "story": np.tile(story, 2),
+            "generator": np.repeat(["lm", "sa"], 144),
+            "position": 1,
+            "choice": np.append(3 + apart, np.full(144, 3)),
+            "question": "rate",
+        }
+    )
+    (found,) = score(frame.assign(quality=frame["choice"]), EVERYBODY).comparisons
+    assert found.test == ALL_THREE
+    ordered = frame.sort_values(["generator", "worker", "story"])
+    columns = ordered["choice"], ordered["worker"], ordered["story"], ordered["generator"]
+    flips = paired_test(cells(*columns, binary=False), 0, 1, "two-sided")
+    assert found.p > flips.p
+    assert (found.p <= 0.05) == (not found.interval.low <= 0 <= found.interval.high)
 
 
 def test_a_table_of_ratings_shows_its_scales_and_points() -> None:
