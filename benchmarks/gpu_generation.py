@@ -25,7 +25,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
-from benchmarks.writing import Bench, Row, by_generate, by_ours, by_plain, least_work, nucleus_of, prepare
+from benchmarks.writing import (
+    Bench,
+    Row,
+    alike,
+    by_generate,
+    by_ours,
+    by_plain,
+    least_work,
+    nucleus_of,
+    prepare,
+)
 from generators.sampling import gpt2_steps
 from generators.sampling.stepping import steps
 
@@ -127,7 +137,7 @@ def point(bench: Bench, rows: list[Row], device: str, *, graphs: bool) -> dict[s
             began = time.perf_counter()
             write()
             _wait(device)
-            count = len(few) if name == "plain" else len(rows)
+            count = alike(few, rows) if name == "plain" else len(rows)
             rates[name].append(count / (time.perf_counter() - began))
     found: dict[str, Any] = {name: round(statistics.median(some), 1) for name, some in rates.items()}
     mine = "graphs" if graphs else "ours"

@@ -137,6 +137,15 @@ def by_ours(bench: Bench, rows: Sequence[Row], seed: int = 0) -> list[list[int]]
     return found
 
 
+def alike(some: Sequence[Row], rows: Sequence[Row]) -> float:
+    """How many sentences of the mean length of `rows` have as many tokens as `some`.
+
+    >>> alike([Row([], 6)], [Row([], 6), Row([], 18)])
+    0.5
+    """
+    return len(rows) * sum(row.length for row in some) / sum(row.length for row in rows)
+
+
 def nucleus_of(bench: Bench) -> int:
     """The median number of tokens in the nucleus after a context."""
     sizes = []

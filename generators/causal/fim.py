@@ -231,12 +231,19 @@ def family_of(opened: CausalLM, options: Options) -> Family:
                 " suffix, middle.",
             )
         family = found[0]
-    layout = options.layout or ("spm" if family.layout == "psm" and not family.middle else family.layout)
+    layout = options.layout or usual_layout(family)
     if layout == "psm" and not family.middle:
         raise UsageError(
             "layout psm needs a token for the middle", "Give it with the option middle, or use layout spm."
         )
     return family._replace(layout=layout)
+
+
+def usual_layout(family: Family) -> str:
+    """The layout of a family's prompts; tokens that somebody names have one only if there is one for the
+    middle."""
+    known = next((one.layout for one in FAMILIES.values() if one[:3] == family[:3]), family.layout)
+    return "spm" if known == "psm" and not family.middle else known
 
 
 def _refuse_absent(opened: CausalLM, family: Family) -> None:
@@ -297,6 +304,6 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     # The model decides what is written, so its name is part of the generator's name.
     name = request.name or f"fim-{opened.name}"
     filler = Fim(opened, request.seed, options)
-    if options.prefix:
+    if options.prefix or filler.family.layout != usual_layout(filler.family):
         refuse_if_it_cannot_copy(filler, options)
     return [ModelGenerator(name, filler, request.seed, shared)]

@@ -87,7 +87,7 @@ def fim(folder: Path, **options: str) -> Fim:
     return filler
 
 
-def untried(folder: Path, **options: str) -> Fim:
+def untried(folder: Path, **options: Any) -> Fim:
     """The filler with control tokens of one's own, before it is tried whether the model knows them."""
     opened = open_causal_lm("fim", str(folder), "cpu", "")
     return Fim(opened, 0, Options(**options))
@@ -109,7 +109,7 @@ def test_G34_G35_the_prompt_of_a_family_id_by_id(family: str, tmp_path: Path, to
     assert filler.family == FAMILIES[family]
     assert filler.prompt(TEXT) == [size, *before, size + 1, *behind, size + 2]
     assert set(filler.rules.ends) == set(range(size, size + len(names_of(family))))
-    spm = fim(tmp_path / "m", layout="spm")
+    spm = untried(tmp_path / "m", layout="spm")
     assert spm.prompt(TEXT) == [size, size + 1, *behind, size + 2, *before]
 
 
@@ -213,6 +213,11 @@ def test_X62_tokens_of_ones_own_with_which_the_model_does_not_copy_are_refused(
     folder = kept(tmp_path / "m", tokenizer, ["<A>", "<B>", "<C>"])
     said = refusal(folder, prefix="<A>", suffix="<B>", middle="<C>")
     assert "does not fill in the middle with these tokens" in said
+
+
+@pytest.mark.parametrize("layout", ["spm", "mask"])
+def test_X62_another_layout_than_that_of_a_known_family_is_tried(layout: str, star: Path) -> None:
+    assert "does not fill in the middle with these tokens" in refusal(star, layout=layout)
 
 
 def test_X62_tokens_of_ones_own_with_which_the_model_copies_are_taken(tmp_path: Path, tokenizer: Any) -> None:
@@ -348,7 +353,7 @@ def test_the_first_sentence_is_kept_and_a_second_stops_it(star: Path, tokenizer:
 
 @pytest.mark.parametrize("layout", ["psm", "spm"])
 def test_G15_what_a_blank_gets_depends_on_neither_batch_nor_order(layout: str, star: Path) -> None:
-    filler = fim(star, layout=layout, top_k="8")  # few: rounding decides nothing
+    filler = untried(star, layout=layout, top_k=8)  # few: rounding decides nothing
     texts = [
         GappedText(
             blank.story.id, (f"{blank.story.sentences[0]} ", f" {blank.story.sentences[-1]}"), (Gap(),)
@@ -363,8 +368,11 @@ def test_G15_what_a_blank_gets_depends_on_neither_batch_nor_order(layout: str, s
         assert one.text == two.text == three.text
         assert one.extra["logprob"] == pytest.approx(three.extra["logprob"], abs=1e-3)
     assert len({one.text for (one,) in together}) > 8
-    batches = [one.text for one in made(star, layout=layout, batch="5").infill(BLANKS)]
-    assert batches == [one.text for one in made(star, layout=layout).infill(BLANKS)]
+    drawn = [
+        [one.text for one in ModelGenerator("fim", untried(star, layout=layout), 0, shared).infill(BLANKS)]
+        for shared in (Shared(batch=5), Shared())
+    ]
+    assert drawn[0] == drawn[1]
     assert filler.draft(texts, [f"other {key}" for key in keys]) != together
 
 
@@ -381,12 +389,12 @@ def test_a_beginning_several_blanks_and_a_text_that_is_too_long(star: Path) -> N
 
 
 def test_the_provenance_says_what_the_model_reads(star: Path) -> None:
-    generator = made(star, precision="bf16", layout="spm")
+    generator = made(star, precision="bf16", layout="psm")
     assert generator.name == "fim-tiny-star"
     said = generator.provenance
     assert said.kind == "fim"
     assert said.checkpoint.startswith("tiny-star sha256:")
-    assert said.settings["layout"] == "spm"
+    assert said.settings["layout"] == "psm"
     assert said.settings["prefix"] == "<fim_prefix>"
     assert said.batch["precision"] == "bf16"
     assert made(star).provenance.batch["precision"] == "fp32"
