@@ -13,7 +13,7 @@ def pay(hit: HitSection) -> str:
     if not hit.reward:
         return f"The form promises no pay for about {minutes}: reward under [hit] in a study file sets one."
     return (
-        f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour: reward"
-        " and expected_minutes under [hit] in a study file set that. You pay people yourself; only publishing"
-        " with --live charges you."
+        f"The form promises {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour."
+        " You pay people yourself; only publishing with --live charges you. To set other amounts: reward and"
+        " expected_minutes under [hit] in a study file."
     )
