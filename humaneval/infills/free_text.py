@@ -105,7 +105,7 @@ def missing(offers: Sequence[Offer]) -> Missing:
     if all(offer.kind == ALONE for offer in offers):
         train = command("train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--out", "ilm")
         return Missing(
-            "There is no checkpoint here. Name one with --checkpoint, or train a small one in ten minutes:",
+            "There is no checkpoint here. Copy one into this folder, or train a small one in ten minutes:",
             train,
         )
     return Missing()

@@ -234,10 +234,10 @@ def chance(table: Chanced) -> str:
     nominal = percent(of.nominal, 0) if scale.share else amount(of.nominal, scale)
     text = f"Chance alone gives {nominal}{unit(scale)}"
     achieved, picks = of.achieved, sum(of.picks)
-    rough = f" (rough: {counted(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
+    rough = f" (roughly, from {counted(picks, 'mark')} on Human passages)" if picks < ROUGH else ""
     return (
-        f"{text}; with the positions and picks of this study, it gives"
-        f" {percent(achieved)}\N{NO-BREAK SPACE}%{rough}."
+        f"{text}. People mark some places in a story more often than others: by this habit alone it gives"
+        f" {percent(achieved)}\N{NO-BREAK SPACE}% here{rough}."
         if achieved
         else f"{text}."
     )

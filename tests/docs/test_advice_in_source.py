@@ -26,7 +26,6 @@ NOT_COMMANDS = {
     "humaneval/resources.py": "the package by its name",
     "humaneval/store/migrate.py": "the package by its name",
     "humaneval/running/demo.py": "the mark that the demo leaves in its folder",
-    "humaneval/cli/study/plan_text.py": "options to add",
     "humaneval/interface/advice.py": "what errors say, to be said anew for Python",
     "humaneval/cli/study/audit.py": "the verb that an audit asks about",
 }

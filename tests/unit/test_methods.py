@@ -137,7 +137,7 @@ def test_nothing_is_said_of_a_control_that_was_not_there() -> None:
 def test_nothing_is_said_of_a_human_that_was_not_there() -> None:
     text = told(score(responses(8, ("control", *SYSTEMS))), design=DesignFacts(stories=11))
     assert "uman" not in text
-    assert "with the positions and picks" not in text
+    assert "by this habit alone" not in text
 
 
 def test_a_single_system_is_compared_with_nobody() -> None:

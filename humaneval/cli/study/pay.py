@@ -14,6 +14,7 @@ def pay(hit: HitSection) -> str:
         return f"The form promises no pay for about {minutes}: reward under [hit] in a study file sets one."
     reward, hourly = shown(hit.reward, hit.sign), shown(hit.hourly, hit.sign)
     return (
-        f"The form promises {reward} for about {minutes}, {hourly} an hour: reward and expected_minutes under"
-        " [hit] in a study file set that. You pay people yourself; only publishing with --live charges you."
+        f"The form promises {reward} for about {minutes}, {hourly} an hour."
+        " You pay people yourself; only publishing with --live charges you. To set other amounts: reward and"
+        " expected_minutes under [hit] in a study file."
     )
