@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, bindparam, insert, select, update
@@ -187,11 +187,16 @@ def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
     return opened
 
 
-def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
+def has_form(hit: FoundHit, visit: Visit) -> bool:
+    """Whether the visitor comes to a HIT that shows a form of ours."""
     # Until `publish` has confirmed the HIT we do not know the platform's id. The unguessable key vouches for
     # it. A static HIT has no form of ours.
     elsewhere = hit.external_id and visit.external_hit and hit.external_id != visit.external_hit
-    if hit.row_id is not None or elsewhere:
+    return hit.row_id is None and not elsewhere
+
+
+def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
+    if not has_form(hit, visit):
         return Opened(Outcome.UNKNOWN)
     worker = seen_worker(connection, hit.endpoint, visit.worker)
     if worker is None:
@@ -219,9 +224,7 @@ def _opened(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit)
 def _taken_up(connection: Connection, claims: Claims, visit: Visit) -> Opened:
     """Give this worker a free row, if there is one and a place at the HIT."""
     hit = claims.hit
-    # A platform that signs counts its places itself. Whom it lets in beyond them has one that was returned.
-    counts = bool(hit.audience) or not visit.confirmed or visit.returned is None
-    beyond = counts and taken(connection, hit) >= hit.assignments
+    beyond = counts_places(hit, visit) and taken(connection, hit) >= hit.assignments
     if beyond and hit.audience:
         return Opened(Outcome.FULL)
     if beyond and not visit.in_hand:
@@ -230,6 +233,12 @@ def _taken_up(connection: Connection, claims: Claims, visit: Visit) -> Opened:
     if row_id is None:
         return Opened(Outcome.FULL)
     return Opened(Outcome.FORM, _claimed(connection, claims, visit, row_id), row_id)
+
+
+def counts_places(hit: FoundHit, visit: Visit) -> bool:
+    """Whether a HIT gives no more rows than it has places. A platform that signs counts its places itself:
+    whom it lets in beyond them has one that was returned."""
+    return bool(hit.audience) or not visit.confirmed or visit.returned is None
 
 
 def _begun(connection: Connection, hit: FoundHit, visit: Visit, mine: Claim) -> Opened | None:
@@ -271,15 +280,19 @@ def _release(connection: Connection, engine: Engine, claims: Claims, visit: Visi
     Release also the row of an earlier worker under the same assignment id: platforms reuse such ids. Who is
     not confirmed cannot end the lease of anybody who may be somebody else.
     """
-    looked = _looked.setdefault(engine, {})
-    place = (claims.hit.study_id, claims.hit.endpoint)
-    if not timedelta(0) <= visit.now - looked.get(place, LONG_AGO) < LOOK_EVERY:
-        release_expired(connection, claims.hit, visit.now)
-        looked[place] = visit.now
+    release_now_and_then(connection, engine, claims.hit, visit.now)
     for each in claims.open_elsewhere if visit.confirmed else ():
         until = min(each.lease_until or visit.now, visit.now)
         changed = {"holds_row": False, "state": "superseded", "lease_until": until}
         connection.execute(_CHANGED, {"of": each.id, **changed})
+
+
+def release_now_and_then(connection: Connection, engine: Engine, hit: FoundHit, now: datetime) -> None:
+    """Release rows whose lease ran out, unless somebody has looked a moment ago."""
+    looked, place = _looked.setdefault(engine, {}), (hit.study_id, hit.endpoint)
+    if not timedelta(0) <= now - looked.get(place, LONG_AGO) < LOOK_EVERY:
+        release_expired(connection, hit, now)
+        looked[place] = now
 
 
 def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool) -> int | None:
@@ -304,7 +317,26 @@ def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool
 def _claimed(connection: Connection, claims: Claims, visit: Visit, row_id: int) -> int:
     """The assignment with its row, under a lease. Returns our id of it."""
     hit, mine = claims.hit, claims.mine
-    values = {
+    values = new_claim(hit, visit, claims.worker_id, row_id)
+    if mine is None:
+        return int(connection.execute(_NEW, values).scalar_one())
+    kept = {name: values[name] for name in values if name not in _OF_A_CLAIM}
+    connection.execute(_CHANGED, {"of": mine.id, **kept})
+    return mine.id
+
+
+_OF_A_CLAIM = ("study_id", "endpoint", "external_id", "worker_id", "confirmed")
+"""What stays if a claim gets another row."""
+
+
+def new_claim(hit: FoundHit, visit: Visit, worker_id: int, row_id: int) -> dict[str, Any]:
+    """The columns of a claim that has its row from now on, under a lease."""
+    return {
+        "study_id": hit.study_id,
+        "endpoint": hit.endpoint,
+        "external_id": visit.assignment,
+        "worker_id": worker_id,
+        "confirmed": visit.confirmed,
         "hit_id": hit.id,
         "state": "opened",
         "opened_at": visit.now,
@@ -314,21 +346,6 @@ def _claimed(connection: Connection, claims: Claims, visit: Visit, row_id: int) 
         "by_program": visit.program,
         **_sent(visit),
     }
-    if mine is not None:
-        connection.execute(_CHANGED, {"of": mine.id, **values})
-        return mine.id
-    made = connection.execute(
-        _NEW,
-        {
-            "study_id": hit.study_id,
-            "endpoint": hit.endpoint,
-            "external_id": visit.assignment,
-            "worker_id": claims.worker_id,
-            "confirmed": visit.confirmed,
-            **values,
-        },
-    )
-    return int(made.scalar_one())
 
 
 def _sent(visit: Visit) -> dict[str, dict[str, str]]:

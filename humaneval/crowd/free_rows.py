@@ -61,7 +61,12 @@ _count = select(func.count()).select_from(_work).where(*_held).scalar_subquery()
 _last = select(func.max(_work.c.row_id)).where(*_held).scalar_subquery()
 _after = _rows.alias("last_row")
 _taken = func.coalesce(select(_after.c.ordinal).where(_after.c.id == _last).scalar_subquery() + 1, _first)
-_NEXT = select(_rows.c.id).where(_of_study, _rows.c.ordinal == _taken, _count == _taken - _first).limit(1)
+_NEXT = (
+    select(_rows.c.id)
+    .where(_of_study, _rows.c.ordinal >= _taken, _count == _taken - _first)
+    .order_by(_rows.c.ordinal)
+    .limit(bindparam("most"))
+)
 _EXPIRED = (
     update(_work)
     .where(_work.c.study_id == bindparam("study"), _work.c.endpoint == bindparam("at"))
@@ -70,6 +75,11 @@ _EXPIRED = (
 )
 
 _CLAIMED = select(func.count()).select_from(_work).where(_work.c.hit_id == bindparam("hit"))
+_CLAIMS = (
+    select(_work.c.hit_id, func.count().label("claims"))
+    .where(_work.c.hit_id.in_(bindparam("hits", expanding=True)))
+    .group_by(_work.c.hit_id)
+)
 _TAKEN = _CLAIMED.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
 
 
@@ -82,6 +92,12 @@ def release_expired(connection: Connection, hit: FoundHit, now: datetime) -> boo
     """Release the study's rows whose lease ran out. Says whether there were any."""
     given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
     return connection.execute(_EXPIRED, given).rowcount > 0
+
+
+def next_rows(connection: Connection, hit: FoundHit, most: int) -> Sequence[int]:
+    """Up to `most` free rows of the study, in their order; none if the rows that are held have a gap."""
+    given = {"study": hit.study_id, "at": hit.endpoint, "most": most}
+    return connection.scalars(_NEXT, given).all()
 
 
 def free_row(
@@ -99,9 +115,8 @@ def free_row(
     """
     given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
     if own is None and not done_rows:
-        found = connection.execute(_NEXT, given).first()
-        if found is not None:
-            return int(found[0])
+        for row_id in next_rows(connection, hit, 1):
+            return row_id
     query = select(_rows.c.id).where(_rows.c.study_id == bindparam("study"), ~_held_by(_rows.c.id))
     if done_rows:
         places, passages = table(RowPassageRow), table(PassageRow)
@@ -179,6 +194,11 @@ def taken(connection: Connection, hit: FoundHit) -> int:
     if most < hit.assignments:  # an index counts quickly; the exact count is needed only at the end
         return int(most)
     return int(connection.execute(_TAKEN, {"hit": hit.id}).scalar_one())
+
+
+def places_taken(connection: Connection, hits: Collection[int]) -> dict[int, int]:
+    """How many claims each of these HITs has, which is at least how many of its places are taken."""
+    return {row.hit_id: row.claims for row in connection.execute(_CLAIMS, {"hits": list(hits)})}
 
 
 def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bool:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Executable, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -22,12 +23,19 @@ EXCLUSION_KEY = "exclusion key"
 """Another secret, made when the first worker is forgotten: its hashes match no pseudonym of an export."""
 _exclusion_key = select(table(MetaRow).c.value).where(table(MetaRow).c.key == EXCLUSION_KEY)
 _is_forgotten = select(table(ForgottenRow).c.hash).where(table(ForgottenRow).c.hash == bindparam("of"))
-_stored = select(table(MetaRow).c.value).where(table(MetaRow).c.key == PSEUDONYM_KEY)
+_KEYS = select(table(MetaRow).c.key, table(MetaRow).c.value).where(
+    table(MetaRow).c.key.in_((PSEUDONYM_KEY, EXCLUSION_KEY))
+)
+_FORGOTTEN = select(table(ForgottenRow).c.hash).where(
+    table(ForgottenRow).c.hash.in_(bindparam("of", expanding=True))
+)
 _identities = table(WorkerIdentityRow).c
-_known = select(_identities.worker_id).where(
+_KNOWN = select(_identities.worker_id).where(
     _identities.endpoint == bindparam("at"), _identities.external_id == bindparam("of")
 )
-_KNOWN = select(_known.scalar_subquery(), _stored.scalar_subquery())
+_SEEN = select(_identities.external_id).where(
+    _identities.endpoint == bindparam("at"), _identities.external_id.in_(bindparam("of", expanding=True))
+)
 
 NAMELESS = ~select(WorkerIdentityRow.worker_id).where(WorkerIdentityRow.worker_id == WorkerRow.id).exists()
 """The workers whose ids were purged."""
@@ -119,31 +127,82 @@ class SeenWorker(NamedTuple):
 
 def seen_worker(connection: Connection, endpoint: str, external_id: str) -> SeenWorker | None:
     """The worker with this id at this endpoint, added when first seen; None if the worker was forgotten."""
-    known, stored = connection.execute(_KNOWN, {"at": endpoint, "of": external_id}).one()
-    if known is not None:
+    for known in connection.scalars(_KNOWN, {"at": endpoint, "of": external_id}):
         return SeenWorker(int(known), True)
-    if is_forgotten(connection, endpoint, external_id):
+    names = _named(connection, endpoint, [external_id])
+    if not names:
         return None
-    return SeenWorker(_new_worker(connection, endpoint, external_id, stored), False)
+    added = add_workers(connection, endpoint, names)
+    if not added:  # there already: the id was purged, or another program adds the same worker at this moment
+        workers = table(WorkerRow).c
+        worker = select(workers.id).where(workers.pseudonym == names[external_id])
+        added = {external_id: int(connection.execute(worker).scalar_one())}
+        _add_identities(connection, endpoint, added)
+    return SeenWorker(added[external_id], False)
 
 
-def _new_worker(connection: Connection, endpoint: str, external_id: str, stored: str | None) -> int:
-    """Another program may add the same worker at this moment."""
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    workers, identities = table(WorkerRow), table(WorkerIdentityRow)
-    if stored is None:
+def strangers(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
+    """Those of these ids that were never seen and are not forgotten, with the pseudonyms they will have."""
+    seen = set(connection.scalars(_SEEN, {"at": endpoint, "of": external_ids}))
+    return _named(connection, endpoint, [each for each in external_ids if each not in seen])
+
+
+def add_workers(connection: Connection, endpoint: str, strangers: Mapping[str, str]) -> dict[str, int]:
+    """Add workers by their ids, with pseudonyms. Returns our ids of them. Left out are those whose pseudonym
+    is there already."""
+    ids = {name: external_id for external_id, name in strangers.items()}
+    added = connection.execute(_adding(connection).workers, [{"pseudonym": name} for name in ids])
+    found = {ids[name]: int(worker) for worker, name in added}
+    if found:
+        _add_identities(connection, endpoint, found)
+    return found
+
+
+def _add_identities(connection: Connection, endpoint: str, workers: Mapping[str, int]) -> None:
+    rows = [
+        {"worker_id": worker, "endpoint": endpoint, "external_id": external_id}
+        for external_id, worker in workers.items()
+    ]
+    connection.execute(_adding(connection).identities, rows)
+
+
+def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
+    """The pseudonyms of these workers, without those that were forgotten."""
+    keys = {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
+    if EXCLUSION_KEY in keys:
+        hashes = {each: exclusion_hash(keys[EXCLUSION_KEY], endpoint, each) for each in external_ids}
+        forgotten = set(connection.scalars(_FORGOTTEN, {"of": list(hashes.values())}))
+        external_ids = [each for each in external_ids if hashes[each] not in forgotten]
+    if PSEUDONYM_KEY not in keys and external_ids:
         # Not in a session of its own: what it adds is gone when it ends, and so would be the key.
         secret = {"key": PSEUDONYM_KEY, "value": secrets.token_hex(32)}
-        connection.execute(insert(table(MetaRow)).on_conflict_do_nothing(), secret)
-        stored = connection.execute(_stored).scalar_one()
-    made = {"pseudonym": pseudonym(bytes.fromhex(stored), endpoint, external_id)}
-    added = insert(workers).on_conflict_do_nothing().returning(workers.c.id)
-    worker = connection.scalar(added, made)
-    if worker is None:
-        worker = connection.scalar(select(workers.c.id).where(workers.c.pseudonym == made["pseudonym"]))
-    identity = {"worker_id": worker, "endpoint": endpoint, "external_id": external_id}
-    connection.execute(insert(identities).on_conflict_do_nothing(), identity)
-    return int(worker)
+        connection.execute(_adding(connection).meta, secret)
+        keys |= {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
+    return {each: pseudonym(keys[PSEUDONYM_KEY], endpoint, each) for each in external_ids}
+
+
+class _Adding(NamedTuple):
+    """Statements that leave out what is there already."""
+
+    workers: Executable
+    identities: Executable
+    meta: Executable
+
+
+def _adding(connection: Connection) -> _Adding:
+    return _ADDING[connection.dialect.name]
+
+
+_ADDING = {
+    name: _Adding(
+        insert(table(WorkerRow))
+        .on_conflict_do_nothing()
+        .returning(table(WorkerRow).c.id, table(WorkerRow).c.pseudonym),
+        insert(table(WorkerIdentityRow)).on_conflict_do_nothing(),
+        insert(table(MetaRow)).on_conflict_do_nothing(),
+    )
+    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+}
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,18 +14,23 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 
 from humaneval import serving
+from humaneval.errors import HumanEvalError
 from humaneval.store.engine import writing
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 MOST_TOGETHER = 64
 """How many writes share a transaction. Nobody waits long for the first of them."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Waiting:
     about: int
-    job: Callable[[Connection], Any]
+    work: Callable[[Connection, Sequence[Any]], Sequence[Any]]
+    item: Any
     outcome: Future[Any] = field(default_factory=Future)
 
 
@@ -44,7 +51,15 @@ class Writer:
 
     def write(self, about: int, job: Callable[[Connection], T]) -> T:
         """The result of `job`, once it is committed. Only jobs about the same thing share a transaction."""
-        waiting = _Waiting(about, job)
+        result: T = self.write_with(about, _in_turn, job)
+        return result
+
+    def write_with(
+        self, about: int, work: Callable[[Connection, Sequence[Item]], Sequence[T]], item: Item
+    ) -> T:
+        """What `work` gives for `item`, once it is committed. It is called once with all items that wait for
+        it, and gives a result for each of them."""
+        waiting = _Waiting(about, work, item)
         with self._changed:
             self._waiting.append(waiting)
             if self._thread is None:  # not before: a server may fork, and tests make many applications
@@ -61,17 +76,25 @@ class Writer:
             try:
                 self._run(batch)
             except Exception as error:
+                # What it had begun to read would keep the connection at its old state.
+                traceback.clear_frames(error.__traceback__)
                 if len(batch) == 1:
                     batch[0].outcome.set_exception(error)
                     continue
+                if not isinstance(error, HumanEvalError):
+                    _log.warning("writes that shared a commit run again alone: %s", serving.failure(error))
                 for each in batch:
-                    try:
-                        self._run([each])
-                    except Exception as own:
-                        each.outcome.set_exception(own)
+                    self._run_alone(each)
             except BaseException as error:  # nobody may wait for ever
                 for each in batch:
                     each.outcome.set_exception(error)
+
+    def _run_alone(self, waiting: _Waiting) -> None:
+        try:
+            self._run([waiting])
+        except Exception as error:
+            traceback.clear_frames(error.__traceback__)
+            waiting.outcome.set_exception(error)
 
     def _next(self) -> list[_Waiting]:
         with self._changed:
@@ -89,7 +112,15 @@ class Writer:
         with writing(self._engine) as session:
             connection = session.connection()
             self._begun(connection, batch[0].about)
-            results = [each.job(connection) for each in batch]
+            done: list[tuple[_Waiting, Any]] = []
+            for work in dict.fromkeys(each.work for each in batch):
+                those = [each for each in batch if each.work is work]
+                results = work(connection, [each.item for each in those])
+                done += zip(those, results, strict=True)
         self._ended()
-        for each, result in zip(batch, results, strict=True):
+        for each, result in done:
             each.outcome.set_result(result)
+
+
+def _in_turn(connection: Connection, jobs: Sequence[Callable[[Connection], Any]]) -> list[Any]:
+    return [job(connection) for job in jobs]

@@ -20,11 +20,12 @@ from humaneval.crowd.answers import (
     seconds_field,
     unscored_field,
 )
-from humaneval.crowd.claims import Opened, Visit, open_in, reopen_in
+from humaneval.crowd.claims import Opened, Visit, reopen_in
+from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery, Form, render_form
 from humaneval.crowd.found_hit import FoundHit, find_hit
-from humaneval.crowd.keep import keep_in
+from humaneval.crowd.keep import Sending, keep_all
 from humaneval.crowd.work import Work, find_work
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
@@ -103,7 +104,7 @@ def see_other(target: str) -> Response:
 def opened(hit: FoundHit, visit: Visit) -> Opened:
     """What opening a form leads to, once it is stored."""
     at = context()
-    return at.writer.write(hit.study_id, lambda connection: open_in(connection, at.engine, hit, visit))
+    return at.writer.write_with(hit.study_id, open_all, Opening(at.engine, hit, visit))
 
 
 def reopened(hit: FoundHit, assignment_id: int) -> Opened:
@@ -117,11 +118,9 @@ def reopened(hit: FoundHit, assignment_id: int) -> Opened:
 
 def kept(work: Work, fields: Mapping[str, str]) -> None:
     """Keep the answers; the first complete set stays. They are on the disk when this returns."""
-    at, moment, program = context(), now(), by_program()
-    at.writer.write(
-        work.hit.study_id,
-        lambda connection: keep_in(connection, at.engine, work.id, fields, moment, program=program),
-    )
+    at = context()
+    sending = Sending(at.engine, work, fields, now(), by_program())
+    at.writer.write_with(work.hit.study_id, keep_all, sending)
 
 
 def only_looking() -> bool:

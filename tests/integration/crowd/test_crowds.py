@@ -118,6 +118,7 @@ def test_writes_that_wait_share_a_commit_and_one_that_fails_spoils_no_other(engi
         def write(connection: Connection) -> int:
             connection.execute(insert(MetaRow), {"key": f"number {number}", "value": ""})
             if number == 7:
+                connection.execute(select(MetaRow))  # what is not read to its end would hold the connection
                 raise PlatformError("seven", "")
             return number
 
