@@ -72,6 +72,16 @@ class Rate(Question):
             raise SettingsError(f"answers.mark is {mark!r}", "Set it to true or false.")
         return {"scales": checked, "points": points, "control": control, "mark": mark}
 
+    def doubts(self, values: Settings) -> tuple[str, ...]:
+        """Of several scales, one must be that on which the control is bad."""
+        scales = list(values.get("scales", USUAL))
+        if len(scales) == 1 or "control" in values:
+            return ()
+        return (
+            f"answers.control is not set, so whoever rates the control above the lower half for {scales[0]},"
+            " the first scale, counts as not reading: name the scale on which it is plainly bad",
+        )
+
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """One for each scale."""
         return tuple(AnswerField(name, settings["points"]) for name in settings["scales"])
