@@ -55,6 +55,7 @@ class Rate(Question):
         points = values.get("points", USUAL_POINTS)
         if isinstance(points, bool) or points not in POINTS:
             raise SettingsError(f"answers.points is {points!r}", "Set a number from 3 to 7.")
+        points = int(points)
         scales = values.get("scales", USUAL)
         if not isinstance(scales, Mapping) or not 1 <= len(scales) <= MOST_SCALES:
             raise SettingsError(
