@@ -145,8 +145,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--no-check", action="store_true")
     parser.add_argument("--ordering-tokens", type=float, default=10e6)
-    parser.add_argument("--small", action="store_true")
-    return parser.parse_args()
+    parser.add_argument(
+        "--small", action="store_true", help="Try it: a small model, and few examples a step."
+    )
+    options = parser.parse_args()
+    if options.small:
+        options.batch, options.ordering_tokens = min(options.batch, 32), min(options.ordering_tokens, 1e5)
+    return options
 
 
 def _setting(options: argparse.Namespace, said: Any) -> Setting:
@@ -159,7 +164,8 @@ def _setting(options: argparse.Namespace, said: Any) -> Setting:
             stories[split] = stories[split][:400]
     if options.part == "ordering" or not options.tokenizer:
         texts = (story_document(story).text for story in stories["train"])
-        tokenizer = train_tokenizer(texts, 8000 if options.part == "ordering" else 50_257)
+        size = 2000 if options.small else 8000 if options.part == "ordering" else 50_257
+        tokenizer = train_tokenizer(texts, size)
     else:
         tokenizer = Tokenizer.from_file(str(options.tokenizer))
     setting = Setting(options, stories, tokenizer, SpecialIds(tokenizer.get_vocab_size()), said)

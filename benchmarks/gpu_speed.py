@@ -69,7 +69,7 @@ def speed(setting: Setting) -> None:
         N=parameters,
         T=round(length, 1),
         flop_per_token=flops,
-        peak=peak,
+        peak=None if math.isinf(peak) else peak,
         peak_of=name,
     )
     for name, found in rates.items():

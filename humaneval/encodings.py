@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from dataclasses import dataclass
 
@@ -158,3 +159,10 @@ def _line(data: bytes, at: int, codec: str = "") -> int:
 
 def _hex(data: bytes, at: int) -> str:
     return f"0x{data[at]:02X}"
+
+
+def why_not_json(error: ValueError | RecursionError) -> str:
+    """Why a text is not JSON that can be read, from what reading it raised."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"

@@ -227,6 +227,7 @@ def _mark(gap: Gap, *, short: bool) -> str:
 def _marks(types: Iterable[str]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, sorted(types)))
     return re.compile(
-        rf"(?P<slashes>\\*)(?P<mark>_{{3,}}|\[(?P<type>{names})(?::(?P<original>(?:\\.|[^\[\]\\])*))?\])",
+        # From the first backslash on: from each of thousands, all others would be read again.
+        rf"(?<!\\)(?P<slashes>\\*)(?P<mark>_{{3,}}|\[(?P<type>{names})(?::(?P<original>(?:\\.|[^\[\]\\])*))?\])",
         re.DOTALL,
     )

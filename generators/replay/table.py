@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from generators.replay.lines import MOST_SAMPLES, Entry
 from humaneval.csv_text import unguarded
 from humaneval.domain import MOST_SENTENCES
-from humaneval.encodings import NOT_TEXT, decode
+from humaneval.encodings import NOT_TEXT, decode, why_not_json
 from humaneval.errors import InputError
 from humaneval.text import is_path, normalise
 
@@ -44,8 +44,10 @@ def _json_lines(path: Path, source: _Source) -> Iterator[tuple[int, Mapping[str,
             continue
         try:
             record = json.loads(raw)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}:{line}: not JSON: {error.msg}", "One JSON object a line.") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{path}:{line}: not JSON: {why_not_json(error)}", "One JSON object a line."
+            ) from None
         if not isinstance(record, dict):
             raise InputError(f"{path}:{line}: not a JSON object", "One JSON object a line.")
         yield line, record

@@ -182,7 +182,7 @@ def _abstracts(path: Path, split: str | None) -> Iterator[tuple[int, str]]:
             record = json.loads(line)
             if split is None or _split_of(record) == split:
                 yield number, "\n".join(" ".join(str(record[name]).split()) for name in FIELDS)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
             raise InputError(
                 f"{path}, document {number}: not an abstract with {', '.join(FIELDS)}: {error!r}",
                 "Write one JSON object per line, as in arXiv's metadata.",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from humaneval.csv_file import csv_rows
-from humaneval.encodings import Decoded
+from humaneval.encodings import Decoded, why_not_json
 from humaneval.errors import InputError
 from humaneval.foreign import excel
 from humaneval.foreign.sheet import Options
@@ -73,8 +73,8 @@ class Document:
                 raise InputError(
                     f"{self.path}, line {whole.lineno}: not JSON ({whole.msg}, column {whole.colno})"
                 ) from None
-        except RecursionError:
-            raise InputError(f"{self.path}: the JSON is nested too deeply") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self.path}: not JSON ({why_not_json(error)})") from None
         return [
             self._json_line(number, line)
             for number, line in enumerate(io.StringIO(self.text), 1)
@@ -84,8 +84,8 @@ class Document:
     def _json_line(self, number: int, line: str) -> Any:
         try:
             return json.loads(line, object_pairs_hook=self._unique)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{self.path}, line {number}: not JSON ({error})") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self.path}, line {number}: not JSON ({why_not_json(error)})") from None
 
     def _unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

@@ -24,7 +24,7 @@ from humaneval.foreign import (
 )
 from humaneval.foreign.pseudonyms import PSEUDONYM
 from humaneval.foreign.responses import the_study
-from humaneval.scoring.asked import COLUMN, LENGTH
+from humaneval.scoring.asked import COLUMN, LENGTH, has_settings
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import REQUIRED, YES
 from humaneval.scoring.response_table import COLUMNS, read_responses
@@ -108,6 +108,8 @@ def table_of_question(file: Path, question: str | None = None) -> Table | None:
 def _is_told(frame: pd.DataFrame) -> bool:
     """Whether a column says what was asked, or how many sentences stories have."""
     names = list(map(str, frame.columns))
+    if has_settings(frame.rename(columns=str.lower)):
+        return True
     if alike(COLUMN, names) or len(lengths := alike(LENGTH, names)) != 1:
         return bool(alike(COLUMN, names))
     # A column of texts may be called so, too: it is noted. One cell with a number makes it a length.

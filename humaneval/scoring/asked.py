@@ -43,7 +43,14 @@ def asked(frame: pd.DataFrame, name: str | None = None) -> TableQuestion:
     if name and found and name != found:
         raise UsageError(f"the table answers the question {found!r}, not {name!r}", "Leave out --question.")
     question = load_question(name or found or DETECT)
-    told = settings_in(_only(frame, SETTINGS)) if name or found else {}
+    told: dict[str, Any] = {}
+    if name or found:
+        told = settings_in(_only(frame, SETTINGS))
+    elif has_settings(frame):
+        raise InputError(
+            "the table has settings of a question in a column settings, and does not say of which",
+            "Name it: --question NAME, or a column question.",
+        )
     length, notes = _length(frame, question)
     if not told.keys() >= question.settings({}).keys():
         columns = {str(column): frame[column].tolist() for column in frame.columns if column not in SKIPPED}
@@ -67,6 +74,12 @@ def settings_in(cell: str) -> dict[str, Any]:
             'It is the section [answers] of a study file, for example {"points": 7}.',
         )
     return told
+
+
+def has_settings(frame: pd.DataFrame) -> bool:
+    """Whether a column `settings` has a JSON object, and is not another one that happens to have the name."""
+    cells = frame[SETTINGS].map(_text).unique() if SETTINGS in frame.columns else ()
+    return any(cell.startswith("{") and cell.endswith("}") and cell != "{}" for cell in cells)
 
 
 class _Length(NamedTuple):
@@ -98,7 +111,7 @@ def _only(frame: pd.DataFrame, column: str, *, blank: bool = False) -> str:
     """The only value of a column; empty if there is none. Blank cells are refused, unless `blank`."""
     if column not in frame.columns:
         return ""
-    cells = frame[column].map(lambda cell: "" if pd.isna(cell) else str(cell).strip())
+    cells = frame[column].map(_text)
     if not blank:
         try:
             refuse(frame[column], np.asarray(cells == ""), "is empty")
@@ -110,6 +123,12 @@ def _only(frame: pd.DataFrame, column: str, *, blank: bool = False) -> str:
         shown = ", ".join(value[:60] for value in values[:5])
         raise InputError(
             f"the column {column} has {len(values)} values, which are not pooled: {shown}",
-            "Score one at a time.",
+            "Score one at a time. A column that means something else needs another name.",
         )
     return values[0] if values else ""
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, dict | list | tuple):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return "" if pd.isna(cell) else str(cell).strip()

@@ -18,7 +18,7 @@ import pandas as pd
 
 from humaneval.csv_text import csv_bytes, csv_lines, unguarded
 from humaneval.domain import MOST_SENTENCES, SENTENCES
-from humaneval.encodings import Decoded, decode
+from humaneval.encodings import Decoded, decode, why_not_json
 from humaneval.errors import InputError
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import NO, REQUIRED, YES
@@ -239,6 +239,8 @@ def _json_records(text: str, path: Path) -> Iterator[_Record]:
             raise InputError(
                 f"{path}, line {number}: not JSON ({error.msg} at character {error.pos + 1})"
             ) from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: not JSON ({why_not_json(error)})") from None
         if not isinstance(values, dict):
             raise InputError(f"{path}, line {number}: not an object in braces")
         names = [_column_name(key) for key in values]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from humaneval.domain import SENTENCES
+from humaneval.encodings import why_not_json
 from humaneval.errors import InputError
 from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, one_too_many, record_of
@@ -200,8 +201,8 @@ def _values(text: str, name: str) -> Iterator[_Value]:
         counted = at
         try:
             value, after = decode(text, at)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        except (ValueError, RecursionError) as error:
+            reason = why_not_json(error)
             if array:
                 raise InputError(
                     f"{name}, line {line}: not JSON: {reason}", "Correct the array on that line."
@@ -222,7 +223,7 @@ def _goes_on(text: str, at: int) -> bool:
     """Whether more follows the array that begins at `at`: then it is one of several, a line each."""
     try:
         _, after = json.JSONDecoder().raw_decode(text, at)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return False
     return _end(_SPACE, text, after) < len(text)
 

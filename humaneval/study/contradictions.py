@@ -185,6 +185,7 @@ def doubts(study: StudyFile) -> list[str]:
         *_doubts_of_people(study),
         *_doubts_of_rules(study),
         *_doubts_of_texts(study),
+        *_doubts_of_answers(study),
         *doubts_of_panel(study),
     ]
     if study.analysis.equivalence_margin > study.analysis.smallest_effect:
@@ -250,6 +251,12 @@ def _doubts_of_rules(study: StudyFile) -> Iterator[str]:
                 f"{name}spam = {rule.spam:g} is not above your guess analysis.spammers ="
                 f" {study.analysis.spammers:g}: it excludes people about whom nothing is known"
             )
+
+
+def _doubts_of_answers(study: StudyFile) -> Iterator[str]:
+    gated = any(rule.missed_control != "none" for _, rule in _rules(study))
+    if gated and study.design.control in study.design.generators:
+        yield from study.asked.doubts(study.answers)
 
 
 def _doubts_of_texts(study: StudyFile) -> Iterator[str]:

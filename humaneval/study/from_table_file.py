@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from humaneval.csv_file import csv_rows
-from humaneval.encodings import decode
+from humaneval.encodings import decode, why_not_json
 from humaneval.errors import InputError, PrerequisiteError
 from humaneval.foreign import excel
 from humaneval.text import counted, quoted
@@ -158,7 +158,7 @@ def _json_records(text: str, name: str) -> list[_Record]:
     """The objects of JSON lines, or of one array, which may be the only value of an object."""
     try:
         whole = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return _json_lines(text, name)
     while isinstance(whole, dict) and len(whole) == 1 and isinstance(next(iter(whole.values())), list):
         whole = next(iter(whole.values()))
@@ -176,10 +176,9 @@ def _json_lines(text: str, name: str) -> list[_Record]:
             continue
         try:
             value = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        except (ValueError, RecursionError) as error:
             raise InputError(
-                f"{name}, line {number}: not JSON: {reason}", "One JSON object a line."
+                f"{name}, line {number}: not JSON: {why_not_json(error)}", "One JSON object a line."
             ) from None
         if not isinstance(value, dict):
             raise InputError(f"{name}, line {number}: not a JSON object", "One JSON object a line.")

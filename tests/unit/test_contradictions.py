@@ -116,6 +116,10 @@ REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
 }
 
 DOUBTED: dict[str, tuple[Sections, tuple[str, str]]] = {
+    "a control that may be good on the first scale": (
+        {"question": "rate", "answers": {"scales": {"fluency": ["a", "b"], "fit": ["a", "b"]}}},
+        ("answers.control", "for fluency, the first scale"),
+    ),
     "more forms for a person than there are": (
         {"design": {"annotators": 2, "responses_per_passage": 2, "rows_per_annotator": 2}},
         ("design.rows_per_annotator = 2", "responses_per_passage = 2"),

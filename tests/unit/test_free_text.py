@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -69,6 +70,12 @@ def test_what_is_written_is_read_again_as_it_was(parts: list[tuple[str, str, str
 @given(LETTERS)
 def test_any_text_can_be_written_without_a_blank(text: str) -> None:
     assert read_marks(write_marks(gapped([text], []))).pieces == (text,)
+
+
+def test_thousands_of_backslashes_are_read_once() -> None:
+    began = thread_time()
+    assert read_marks("\\" * 20_000).gaps == ()
+    assert thread_time() - began < 0.5
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.console import Console
 
 import humaneval as he
 from humaneval.domain import Role
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import InputError, SettingsError, UsageError
 from humaneval.report.conclusion import conclusion
 from humaneval.report.contents import ReportData
 from humaneval.report.page import render_report
@@ -503,6 +504,29 @@ def test_a_table_with_more_scales_than_can_be_scored_names_them() -> None:
     more = frame.assign(sense=frame["fit"], style=frame["fit"], batch=1)
     with pytest.raises(InputError, match=r"5 columns of ratings \(fluency, fit, sense, style, batch\)"):
         asked(more)
+
+
+def test_settings_without_a_question_are_not_taken_for_detect(tmp_path: Path) -> None:
+    frame = answers("detect").drop(columns="question").assign(settings='{"points": 7}')
+    with pytest.raises(InputError, match="does not say of which"):
+        asked(frame)
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    with pytest.raises(InputError, match="does not say of which"):
+        he.score(tmp_path / "r.csv")
+    assert asked(frame.assign(settings="fast")).question.name == "detect"
+    with pytest.raises(SettingsError, match=r"answers.points is 7\.5"):
+        asked(answers("rate").assign(settings='{"points": 7.5}'))
+    assert asked(answers("rate").assign(settings='{"points": 7.0}')).settings["points"] == 7
+
+
+def test_a_frame_may_have_settings_as_they_are_and_no_texts_as_a_length() -> None:
+    frame = answers("rate")
+    frame["settings"] = [{"points": 7}] * len(frame)
+    assert asked(frame).settings["points"] == 7
+    frame["sentences"] = [["A cat.", f"It ran {at}."] for at in range(len(frame))]
+    with pytest.raises(InputError, match="the column sentences has 96 values") as caught:
+        he.score(frame)
+    assert "needs another name" in caught.value.hint
 
 
 @pytest.mark.parametrize("cell", ["seven", "[7]", '{"points": 7'])

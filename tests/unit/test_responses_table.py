@@ -123,6 +123,8 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
             r"line 2: order '1.5' is not a whole",
         ),
         ('{"worker": 1,\n', r"line 1: not JSON"),
+        ('{"worker": ' + "[" * 5_000, r"line 1: not JSON \(nested too deeply"),
+        ('{"worker": ' + "9" * 5_000 + "}", r"line 1: not JSON \(a number is too long"),
         ('{"worker": 1}\n[1]\n', r"line 2: not an object"),
         ('{"worker": 1, "worker": 2}\n', r"line 1: a key occurs twice"),
     ],

@@ -392,6 +392,14 @@ def test_an_array_cut_short_is_refused(write: Write) -> None:
     assert "line 1: not JSON" in refusal(write(content[:-20], "s.json")).message
 
 
+@pytest.mark.parametrize(
+    ("value", "why"), [("[" * 5_000, "nested too deeply"), ("9" * 5_000, "a number is too long")]
+)
+def test_json_that_nobody_can_read_is_refused(write: Write, value: str, why: str) -> None:
+    assert f"not JSON: {why}" in refusal(write(f'[{{"id": {value}}}]', "s.json")).message
+    assert f"not JSON: {why}" in refusal(write(f'{{"id": {value}}}', "s.jsonl")).message
+
+
 def test_objects_without_a_story_are_refused_by_their_fields(write: Write) -> None:
     error = refusal(write('{"prompt": "a", "line1": "b"}\n', "s.jsonl"))
     assert "prompt, line1" in error.message

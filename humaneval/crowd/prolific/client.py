@@ -296,7 +296,7 @@ def _read(body: bytes) -> Any:
     text = body.decode("utf-8", "replace")
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -55,7 +55,7 @@ def event_in(headers: Mapping[str, str], raw: bytes, secret: str, moment: dateti
         raise InputError("the signature of an event is old")
     try:
         told = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("an event is not JSON") from None
     if not isinstance(told, dict) or not headers.get("x-event-id"):
         raise InputError("an event has no id, or no content")

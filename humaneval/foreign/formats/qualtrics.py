@@ -72,7 +72,7 @@ def time_zone(document: Document) -> str:
     for cell in document.rows[_ids(document)]:
         try:
             name = json.loads(cell).get("timeZone", "")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             continue
         if name:
             return "UTC" if name == "Z" else str(name)

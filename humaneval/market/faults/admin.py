@@ -39,8 +39,8 @@ def admin_blueprint(faults: Faults, token: str) -> Blueprint:
 
     @blueprint.put(PATH)
     def replace() -> Response:
-        given: Any = request.get_json(force=True, silent=True)
         try:
+            given: Any = request.get_json(force=True, silent=True)
             if not isinstance(given, dict) or not {"faults"} <= set(given) <= {"faults", "seed"}:
                 raise UsageError('the body must be {"faults": …}, with a "seed" if you like')
             listed, seed = given["faults"], given.get("seed", 0)
@@ -50,6 +50,8 @@ def admin_blueprint(faults: Faults, token: str) -> Blueprint:
             faults.replace(read(listed, faults.of), seed)
         except UsageError as error:
             return _refused(400, error.message)
+        except RecursionError:
+            return _refused(400, "the body is nested too deeply")
         return show()
 
     @blueprint.delete(PATH)

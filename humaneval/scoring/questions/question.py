@@ -148,6 +148,10 @@ class Question(Judging, ABC):
         refuse_unknown(values, ())
         return {}
 
+    def doubts(self, values: Settings) -> tuple[str, ...]:
+        """What can hold in the section `[answers]`, but is hardly meant; no full stops."""
+        return ()
+
     def positions(self, sentences: int) -> tuple[int, ...]:
         """Which sentences of a story may be taken out."""
         return tuple(range(1, sentences + 1))

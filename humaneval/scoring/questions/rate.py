@@ -55,6 +55,7 @@ class Rate(Question):
         points = values.get("points", USUAL_POINTS)
         if isinstance(points, bool) or points not in POINTS:
             raise SettingsError(f"answers.points is {points!r}", "Set a number from 3 to 7.")
+        points = int(points)
         scales = values.get("scales", USUAL)
         if not isinstance(scales, Mapping) or not 1 <= len(scales) <= MOST_SCALES:
             raise SettingsError(
@@ -71,6 +72,16 @@ class Rate(Question):
         if not isinstance(mark, bool):
             raise SettingsError(f"answers.mark is {mark!r}", "Set it to true or false.")
         return {"scales": checked, "points": points, "control": control, "mark": mark}
+
+    def doubts(self, values: Settings) -> tuple[str, ...]:
+        """Of several scales, one must be that on which the control is bad."""
+        scales = list(values.get("scales", USUAL))
+        if len(scales) == 1 or "control" in values:
+            return ()
+        return (
+            f"answers.control is not set, so whoever rates the control above the lower half for {scales[0]},"
+            " the first scale, counts as not reading: name the scale on which it is plainly bad",
+        )
 
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
         """One for each scale."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from time import monotonic
@@ -12,7 +12,7 @@ from flask import Blueprint, Response, current_app, jsonify, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from humaneval.domain import Drawing, Gap
+from humaneval.domain import Drawing, Gap, GappedText
 from humaneval.errors import BusyError, HumanEvalError, InputError, UsageError
 from humaneval.free_text import TYPES, Candidate, gapped, read_marks, told, write_marks
 from humaneval.infills.free_text import missing
@@ -28,6 +28,8 @@ ASSETS = {"infilling.css": "text/css", "infilling.js": "text/javascript"}
 MOST_BYTES = 128 * 1024
 MOST_CHARACTERS = 20_000
 MOST_SAMPLES = 20
+MOST_BLANKS = 100
+"""Of one text. Nobody else gets anything while a model fills them."""
 FIRST = "Anna came home late. ____ She slept until noon."
 NAMES = {
     "word": "a word",
@@ -109,7 +111,7 @@ def fill_form() -> Response:
     text, asked, results, status = request.form.get("text", ""), Asked(), list[Result](), 200
     text = text.replace("\r\n", "\n")
     try:
-        asked = _asked(request.form, tuple(request.form.getlist("generator")))
+        asked = _asked(request.form, _offered(request.form.getlist("generator")))
         _refuse_text(text)
         if not asked.chosen:
             raise UsageError("no generator is chosen", "Choose one or several.")
@@ -119,6 +121,7 @@ def fill_form() -> Response:
         name = _desk().offers[key].name if key in _desk().offers else ""
         try:
             marked = read_marks(text, {*TYPES, *_types()})
+            _refuse_many(marked)
             results.append(Result(name, _desk().fill(key, marked, asked.samples, asked.how)))
         except HumanEvalError as error:
             results.append(Result(name, error=error.message, hint=error.hint))
@@ -135,6 +138,7 @@ def fill() -> Response:
         asked = _asked(values, ())
         marked = from_ranges(read_ranges(values, _types()))
         _refuse_text("".join(marked.pieces))
+        _refuse_many(marked)
         found = _desk().fill(str(values.get("generator")), marked, asked.samples, asked.how)
         return {"candidates": [{**asdict(one), "told": told(one)} for one in found]}
 
@@ -146,7 +150,9 @@ def read() -> Response:
     """The ranges of a text with marks, and the ranges that can become blanks."""
 
     def ranges() -> dict[str, Any]:
-        text = str(_object().get("text", ""))
+        text = _object().get("text", "")
+        if not isinstance(text, str):
+            raise InputError("the request is not a text", "Load the page again.")
         _refuse_text(text)
         found = to_ranges(read_marks(text, _types()))
         return {**asdict(found), "units": units(found.text)}
@@ -157,7 +163,13 @@ def read() -> Response:
 @blueprint.post("/write")
 def write() -> Response:
     """The text with marks, of one with ranges."""
-    return _answer(lambda: {"text": write_marks(from_ranges(read_ranges(_object(), _types())), _types())})
+
+    def marks() -> dict[str, Any]:
+        ranged = read_ranges(_object(), _types())
+        _refuse_text(ranged.text)
+        return {"text": write_marks(from_ranges(ranged), _types())}
+
+    return _answer(marks)
 
 
 @blueprint.get("/progress")
@@ -188,8 +200,18 @@ def _types() -> list[str]:
     return list(dict.fromkeys((*TYPES, *offered)))
 
 
+def _offered(keys: Iterable[str]) -> tuple[str, ...]:
+    """The generators of this page among `keys`, each once; of others the first, which is told to be gone."""
+    once = list(dict.fromkeys(keys))
+    gone = [key for key in once if key not in _desk().offers]
+    return tuple(key for key in once if key not in gone[1:])
+
+
 def _object() -> Mapping[str, Any]:
-    values = request.get_json(silent=True)
+    try:
+        values = request.get_json(silent=True)
+    except RecursionError:  # lists in lists in lists
+        values = None
     if not isinstance(values, dict):
         raise InputError("the request is not JSON", "Load the page again.")
     return values
@@ -218,6 +240,11 @@ def _refuse_text(text: str) -> None:
         raise InputError(f"the text has more than {MOST_CHARACTERS:,} characters", "Shorten it.")
     if fault := refused_characters(text):
         raise InputError(f"the text has characters that no model reads: {fault}", "Take them out.")
+
+
+def _refuse_many(text: GappedText) -> None:
+    if len(text.gaps) > MOST_BLANKS:
+        raise InputError(f"the text has {len(text.gaps):,} blanks", f"Fill at most {MOST_BLANKS} at a time.")
 
 
 def _answer(make: Any) -> Response:

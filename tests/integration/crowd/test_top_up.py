@@ -5,23 +5,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.collect import collect_work
+from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.review import review_work
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import UsageError
-from humaneval.store.engine import reading
+from humaneval.simulated.annotator import Skills, crowd_for
+from humaneval.simulated.marketplace import work_through
+from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, RowRow
-from humaneval.study.stored import get_study, open_study
+from humaneval.store.types import now
+from humaneval.study.create import create_study
+from humaneval.study.stored import get_study, open_study, study_key
+from tests.integration.test_questions import fill, read, stories_of
 
+ANSWERED: dict[str, dict[str, Any]] = {"prefer": {"ties": True}, "rate": {"points": 7}, "boundary": {}}
 Publish = Callable[..., PublishPlan]
 
 
@@ -138,3 +148,37 @@ def test_static_pages_are_topped_up_with_the_same_pages(
     assert (plan.hits, plan.assignments) == (1, 1)
     first, _, replacement = listed()
     assert first["Question"] == replacement["Question"]
+
+
+@pytest.mark.parametrize("question", ANSWERED)
+def test_top_up_and_compensation_are_the_same_for_every_question(
+    sqlite_engine: Engine,
+    platform: MTurk,
+    form_server: Callable,
+    again: Publish,
+    person: Callable,
+    question: str,
+) -> None:
+    fill(sqlite_engine, stories_of(5, 24), rest=question == "boundary")
+    made = read(question, ANSWERED[question], annotators=6, top_up="auto")
+    create_study(sqlite_engine, "study", made, "")
+    forms = form_server(sqlite_engine)
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at)
+    urls = publish_hits(at, public_url=forms.url).preview_urls
+    lost = person("Ada").accept(urls[0])
+    lost.open()
+    for size, control in ((3, 0.0), (2, 1.0)):
+        skills = Skills(by_generator={"control": control, "human": 1.0 - control})
+        crowd = crowd_for(at.study, size, skills, seed=int(control))
+        assert work_through(crowd, urls[0], study_key(at.study)).submitted == size
+    plan = again(sqlite_engine, SimpleNamespace(forms=forms.url))
+    excluded = rows(sqlite_engine, kept=False)
+    assert set(excluded.values()) == {1}
+    assert (plan.hits, plan.assignments) == (1, len(excluded))
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
+    paid = compensate_worker(
+        at, assignment=lost.id, amount=Decimal("0.80"), reason="Our server was away.", worker=""
+    )
+    assert paid.made_now

@@ -74,10 +74,18 @@ def answer(document: Any, status: int = 200) -> Response:
 
 def body() -> dict[str, Any]:
     """The object that was sent. Raises Refusal."""
-    given = request.get_json(force=True, silent=True)
+    given = sent()
     if not isinstance(given, dict):
         raise Refusal("JSON parse error - an object is expected.")
     return given
+
+
+def sent() -> Any:
+    """The JSON that was sent; None without any."""
+    try:
+        return request.get_json(force=True, silent=True)
+    except RecursionError:
+        return None
 
 
 def asked() -> dict[str, str]:

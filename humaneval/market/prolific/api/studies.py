@@ -9,7 +9,7 @@ from flask import request
 from sqlalchemy import select
 
 from humaneval.market.prolific import shown, studies
-from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, here
+from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, here, sent
 from humaneval.market.prolific.books import Work
 from humaneval.market.prolific.paging import by_page
 from humaneval.market.prolific.refusals import NotFound, Refusal
@@ -77,7 +77,7 @@ def delete_study(work: Work, study_id: str) -> Answer:
 @call
 def clone_study(work: Work, study_id: str) -> Answer:
     """A draft like this study."""
-    given = request.get_json(force=True, silent=True)
+    given = sent()
     block = isinstance(given, dict) and bool(given.get("block_previous_participants"))
     return shown.study(work, studies.clone(work, studies.find_study(work, study_id), block=block))
 
