@@ -18,10 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from humaneval.running.screenshots import find_chromium
 from tests.conftest import ROOT, lacking
+from tests.pace import PATIENCE
 
 FLAGS = [
     "--no-sandbox",
@@ -91,6 +92,7 @@ def chromium_on_path(chromium_path: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture(scope="session")
 def _one_chromium(chromium_path: str) -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser

@@ -97,6 +97,22 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test marked `once_on_postgresql` runs there for the first of its cases alone."""
+    met: set[str] = set()
+
+    def again(item: pytest.Item) -> bool:
+        if item.get_closest_marker("once_on_postgresql") is None or "postgresql" not in item.name:
+            return False
+        name = item.nodeid.partition("[")[0]
+        if name in met:
+            return True
+        met.add(name)
+        return False
+
+    items[:] = [item for item in items if not again(item)]
+
+
 @pytest.fixture
 def sqlite_database(sqlite_template: Path, tmp_path: Path) -> Iterator[str]:
     """The same on SQLite alone, for tests that are not about the database."""

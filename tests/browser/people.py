@@ -102,6 +102,14 @@ def passage(place: Place, number: int) -> Locator:
     return place.get_by_role("group", name=f"Story {number} of")
 
 
+def look_at(place: Place, number: int) -> None:
+    """Bring story `number` into sight, and wait until the page has noticed: a busy machine is late."""
+    story = passage(place, number)
+    story.scroll_into_view_if_needed()
+    drawn = "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(seen)))"
+    story.evaluate(f"() => new Promise(seen => {drawn})")
+
+
 def choose(place: Place, number: int, sentence: int) -> None:
     """Click on a sentence, as people do: on its words."""
     passage(place, number).locator("label").nth(sentence - 1).click()

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -27,6 +28,7 @@ from humaneval.store.types import now
 from humaneval.web.app import create_app, running
 from tests.browser.people import PublishedStudy, assignment_of, chosen, fill_in, send, sign_in, worker_of
 from tests.fixtures import signed
+from tests.pace import PATIENCE
 
 NOT_SHOWN = "chrome-error://chromewebdata/"
 
@@ -65,7 +67,8 @@ def _framed(chromium: Browser, outer: str, inner: str) -> str:
     """What a person sees of `inner` in a frame on `outer`; NOT_SHOWN where the browser refuses."""
     with chromium.new_context() as context, context.new_page() as page:
         page.goto(f"{outer}/?{inner}")
-        for _ in range(200):  # neither a refusal nor a page has an event of its own to wait for
+        until = monotonic() + PATIENCE
+        while monotonic() < until:  # neither a refusal nor a page has an event of its own to wait for
             frame = page.frames[-1]
             if frame.url == NOT_SHOWN:
                 return NOT_SHOWN

@@ -128,14 +128,15 @@ def published(
 
 
 def _look(page: Page, axe: Callable, state: str, folder: Path) -> list[str]:
-    """What is wrong with the page, narrow and wide; a picture of each is kept."""
+    """What is wrong with the page, narrow and wide; a picture of what is wrong is kept."""
     wrong = []
     for size in (NARROW, WIDE):
         page.set_viewport_size(size)
         wrong += [f"{state}, {size['width']}: {broken}" for broken in axe(page)]
         beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         wrong += [f"{state}, {size['width']}: {beyond} px too wide"] * (beyond > 0)
-        page.screenshot(path=folder / f"{state}-{size['width']}.png", full_page=True)
+        if wrong:
+            page.screenshot(path=folder / f"{state}-{size['width']}.png", full_page=True)
     return wrong
 
 

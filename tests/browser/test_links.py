@@ -163,6 +163,7 @@ def test_C76_people_are_sent_on_when_their_answers_are_safe(
     page = visit(java_script_enabled=scripts)
     page.goto(panel(study.panel_link(), "P1", "S1"))
     page.get_by_role("button", name="Begin").click()
+    expect(page.locator("#form")).to_be_visible()
     form = page.url
     fill_in(page, [1, 1, 1, 1])
     send(page)
@@ -183,6 +184,7 @@ def test_nothing_is_kept_in_the_browser_that_it_needs(by_link: Callable, visit: 
     first, second = visit(), visit()
     first.goto(study.open_link())
     first.get_by_role("button", name="Begin").click()
+    expect(first.locator("#form")).to_be_visible()
     assert first.context.cookies() == []
     second.goto(first.url)
     assert sentences(second) == sentences(first)
@@ -208,6 +210,7 @@ def states(study: LinkStudy, page: Page) -> Iterator[str]:
     yield "full"
     page.goto(panel(members, "P1", "S1"))
     page.get_by_role("button", name="Begin").click()
+    expect(page.locator("#form")).to_be_visible()
     yield "form"
     address = page.url
     page.goto(panel(members, "P1", "S2"))
@@ -244,9 +247,6 @@ def test_axe_finds_nothing_and_nothing_is_cut_off_on_any_page_by_link(
             page.set_viewport_size(size)
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found += [f"{state}, {size['width']}, {scheme}: {broken}" for broken in axe(page)]
-            page.screenshot(
-                path=tmp_path / f"{state.replace(' ', '-')}-{size['width']}-{scheme}.png", full_page=True
-            )
             wide = page.evaluate("document.documentElement.scrollWidth")
             found += [f"{state} is {wide} px wide"] * (wide > size["width"])
             small = page.locator("main button, main a").evaluate_all(
@@ -254,6 +254,8 @@ def test_axe_finds_nothing_and_nothing_is_cut_off_on_any_page_by_link(
                 " !e.closest('p:not(.send)')).length"
             )
             found += [f"{state}: {small} small targets"] * bool(small)
+            if found:
+                page.screenshot(path=tmp_path / f"{state.replace(' ', '-')}-{scheme}.png", full_page=True)
     assert not found, "\n".join(found)
 
 

@@ -58,33 +58,40 @@ def sign_in(page: Page, market: MarketServer) -> str:
     return page.locator(".who .id").inner_text()
 
 
+def shown(page: Page) -> Iterator[str]:
+    """Show the page narrow and dark, then wide and light."""
+    for width, scheme in ((320, "dark"), (1280, "light")):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.emulate_media(color_scheme=scheme)
+        yield f"{width}, {scheme}"
+
+
 def press(page: Page, button: str) -> None:
     """Press a button and wait for the next page."""
-    page.get_by_role("button", name=button).click()
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.get_by_role("button", name=button).click()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 def test_axe_finds_nothing_and_nothing_is_cut_off(
     visit: Callable[..., Page],
     axe: Callable[[Page], list[str]],
     market: MarketServer,
     mturk: Any,
-    width: int,
-    scheme: str,
 ) -> None:
-    page = visit(viewport={"width": width, "height": 700}, color_scheme=scheme)
+    page = visit()
     found: list[str] = []
 
     def audit(state: str) -> None:
-        found.extend(f"{state}: {broken}" for broken in axe(page))
-        beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert beyond <= 0, state
-        small = (
-            "[...document.querySelectorAll('button, .button, nav a, select, .choice, summary,"
-            " input[type=text]')].map(e => e.getBoundingClientRect()).filter(box => box.height < 44).length"
-        )
-        assert page.evaluate(small) == 0, state
+        for where in shown(page):
+            found.extend(f"{state}, {where}: {broken}" for broken in axe(page))
+            beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert beyond <= 0, f"{state}, {where}"
+            small = (
+                "[...document.querySelectorAll('button, .button, nav a, select, .choice, summary,"
+                " input[type=text]')].map(e => e.getBoundingClientRect())"
+                ".filter(box => box.height < 44).length"
+            )
+            assert page.evaluate(small) == 0, f"{state}, {where}"
 
     worker = sign_in(page, market)
     create = mturk.create_qualification_type
@@ -152,22 +159,23 @@ def test_a_test_is_taken_with_the_keyboard_and_without_scripts(
     assert "Your score is 1" in page.get_by_role("status").inner_text()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 def test_axe_finds_nothing_on_the_ways_in_to_a_panel(
-    visit: Callable[..., Page], axe: Callable[[Page], list[str]], tmp_path: Path, width: int, scheme: str
+    visit: Callable[..., Page], axe: Callable[[Page], list[str]], tmp_path: Path
 ) -> None:
     engine = open_market(tmp_path / "panel.db")
-    page = visit(viewport={"width": width, "height": 700}, color_scheme=scheme)
+    page = visit()
     found: list[str] = []
     with MarketServer(engine, mode=Mode.LOCAL, invited=True) as server:
         own = personal_links(engine, ["Ada Lovelace"], server.url)["Ada Lovelace"]
         for address in (f"{server.url}/signin", invitation(engine, server.url), own):
             page.goto(address)
-            found.extend(axe(page))
-            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
+            for where in shown(page):
+                found.extend(f"{where}: {broken}" for broken in axe(page))
+                assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
         press(page, "Sign in")
         page.goto(f"{server.url}/link")
         assert page.get_by_label("Link").input_value() == own
-        found.extend(axe(page))
+        for _ in shown(page):
+            found.extend(axe(page))
     engine.dispose()
     assert found == []

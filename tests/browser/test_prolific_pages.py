@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from humaneval.market.prolific import ProlificServer, open_prolific
 from humaneval.market.prolific.studies import create, transition
+from tests.browser.test_market_pages import shown
 from tests.integration.prolific_standin.conftest import AWAY, BODY
 
 
@@ -28,23 +29,19 @@ def stand_in(tmp_path: Path) -> Iterator[ProlificServer]:
     engine.dispose()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 def test_a_participant_takes_a_study_and_comes_back_on_pages_that_axe_finds_nothing_on(
     visit: Callable[..., Page],
     axe: Callable[[Page], list[str]],
     stand_in: ProlificServer,
-    tmp_path: Path,
-    width: int,
-    scheme: str,
 ) -> None:
-    page = visit(viewport={"width": width, "height": 700}, color_scheme=scheme, java_script_enabled=True)
+    page = visit()
     found: list[str] = []
 
     def audit(state: str) -> None:
-        found.extend(f"{state}: {broken}" for broken in axe(page))
-        wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-        found.extend([f"{state}: wider than the window"] if wide else [])
-        page.screenshot(path=str(tmp_path / f"{state}-{width}.png"), full_page=True)
+        for where in shown(page):
+            found.extend(f"{state}, {where}: {broken}" for broken in axe(page))
+            wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            found.extend([f"{state}, {where}: wider than the window"] if wide else [])
 
     page.goto(f"{stand_in.url}/")
     audit("enter")

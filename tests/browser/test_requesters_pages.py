@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
@@ -18,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 from humaneval.market import MarketServer, Mode, open_market
 from tests.fixtures import nobodys_session
 from tests.integration.market.conftest import EXTERNAL, HIT
+from tests.pace import PATIENCE
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 AMAZON = "https://www.mturk.com/mturk/externalSubmit"
@@ -175,7 +177,7 @@ def ada(_one_chromium: Browser, market: MarketServer) -> Iterator[Page]:
     """One page for all HITs, in a profile in which Ada is signed in: making another takes as long as a test
     does."""
     with _one_chromium.new_context() as context:
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE * 1000)
         page = context.new_page()
         page.goto(f"{market.url}/hits")
         sign_in(page)
@@ -196,7 +198,7 @@ def page(ada: Page) -> Iterator[Page]:
 def stranger(chromium: Browser) -> Iterator[BrowserContext]:
     """A profile in which nobody is signed in."""
     with chromium.new_context() as context:
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE * 1000)
         yield context
 
 
@@ -225,13 +227,14 @@ def accept(page: Page, address: str) -> None:
 def answers(page: Page, mturk: Any) -> list[tuple[str, str]]:
     """What the marketplace has, as soon as it has something."""
     hit = mturk.list_hits()["HITs"][0]  # the newest
-    for _ in range(100):
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
         found = mturk.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
         if found:
             return [
                 (str(each[0].text), str(each[1].text)) for each in ElementTree.fromstring(found[0]["Answer"])
             ]
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(50)
     return []
 
 

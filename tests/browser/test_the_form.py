@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from time import monotonic
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,11 +18,13 @@ from tests.browser.people import (
     choose,
     chosen,
     fill_in,
+    look_at,
     passage,
     send,
     sentences,
     sign_in,
 )
+from tests.pace import PATIENCE
 
 
 def _thanked(page: Page) -> None:
@@ -144,8 +147,7 @@ def test_C43_a_reload_brings_back_order_choices_consent_comment_and_seconds(
     page.goto(address)
     before = sentences(page)
     agree(page)
-    page.wait_for_timeout(200)
-    passage(page, 1).scroll_into_view_if_needed()
+    look_at(page, 1)
     page.wait_for_timeout(200)
     choose(page, 1, 5)
     choose(page, 3, 2)
@@ -293,9 +295,8 @@ def test_C25_a_locked_database_gives_the_answers_back_to_be_sent_again(
     with page.expect_response(lambda got: got.request.method == "POST"):
         again.click()
     again.wait_for()
-    for _ in range(100):
-        if len(statuses) == 2:
-            break
+    until = monotonic() + PATIENCE
+    while len(statuses) < 2 and monotonic() < until:
         page.wait_for_timeout(50)
     assert statuses == [(503, "5")] * 2
     holder.rollback()

@@ -15,7 +15,7 @@ from tests.browser.people import (
     choose,
     chosen,
     fill_in,
-    passage,
+    look_at,
     send,
     sentences,
     sign_in,
@@ -32,6 +32,7 @@ def _finish(page: Page, choices: list[int]) -> None:
 def test_C34_what_a_person_clicks_inside_the_frame_is_what_collect_finds(
     page: Page, study: PublishedStudy
 ) -> None:
+    began = monotonic()
     sign_in(page, study)
     hand_overs: list[tuple[str, bool]] = []
     page.on(
@@ -47,7 +48,7 @@ def test_C34_what_a_person_clicks_inside_the_frame_is_what_collect_finds(
     agree(frame)
     assert page.frames[1].url.startswith("http://localhost:")
     for number, sentence in enumerate([1, 3, 5, 2], 1):
-        passage(frame, number).scroll_into_view_if_needed()
+        look_at(frame, number)
         page.wait_for_timeout(150)
         choose(frame, number, sentence)
     send(frame)
@@ -57,17 +58,17 @@ def test_C34_what_a_person_clicks_inside_the_frame_is_what_collect_finds(
     page.get_by_text("Submitted", exact=True).wait_for()
     lines = study.responses()
     assert [line["choice"] for line in lines] == [1, 3, 5, 2]
-    assert all(0.1 < float(str(line["seconds"])) < 10 for line in lines)
+    assert all(0.1 < float(str(line["seconds"])) < monotonic() - began for line in lines)
     assert study.responses() == lines
 
 
 def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
     page: Page, study: PublishedStudy
 ) -> None:
-    page.goto(study.accept())
+    address, began = study.accept(), monotonic()
+    page.goto(address)
     agree(page)
-    began = monotonic()
-    passage(page, 1).scroll_into_view_if_needed()
+    look_at(page, 1)
     page.wait_for_timeout(500)
     choose(page, 1, 4)
     first_choice = monotonic()
@@ -75,7 +76,7 @@ def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
     choose(page, 1, 2)  # a change of mind does not count
     for number in (2, 3):
         choose(page, number, 1)
-    passage(page, 4).scroll_into_view_if_needed()
+    look_at(page, 4)
     page.wait_for_timeout(300)
     choose(page, 4, 5)
     last_choice = monotonic()
@@ -84,7 +85,7 @@ def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
     lines = study.responses()
     assert [line["choice"] for line in lines] == [2, 1, 1, 5]
     first, last = (float(str(line["seconds"])) for line in (lines[0], lines[-1]))
-    assert 0.4 < first < first_choice - began + 0.5
+    assert 0.4 < first < first_choice - began
     assert 0.2 < last < last_choice - first_choice
 
 

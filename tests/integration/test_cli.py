@@ -25,6 +25,7 @@ from humaneval.errors import PartialError
 from tests.commands import Command, Said, program
 from tests.conftest import ROOT
 from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5\n"
 GOOD = "g1,“Curly”,It’s Ann’s cake.,It rose.,She let it cool.,Her son came.,They ate it – all of it.\n"
@@ -157,7 +158,7 @@ heavy = "pydantic sqlalchemy pandas numpy boto3 flask rich jinja2 torch generato
 print("loaded:", [name for name in heavy if name in sys.modules])
 """
     done = subprocess.run(
-        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
@@ -190,7 +191,7 @@ for target, _ in main.VERBS.values():
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "loaded").exists()
@@ -288,7 +289,12 @@ main.VERBS["faulty"] = main.Target("humaneval.cli.main:no_such_thing")
 main.main(["faulty"])
 """
     done = subprocess.run(
-        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", source],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 1
     assert "AttributeError" in done.stderr

@@ -37,6 +37,7 @@ from humaneval.store.tables import AnswerRow, HitRow, MetaRow
 from humaneval.web.app import MAX_FORM_BYTES, create_app, running
 from tests.fixtures import signed
 from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 
 class Running(NamedTuple):
@@ -91,7 +92,7 @@ def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
         # A request of which half has come is not in hand; one that has come whole is answered.
         half = socket.create_connection(("127.0.0.1", server.port))
         half.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab")
-        whole = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        whole = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
         whole.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         assert whole.recv(12) == b"HTTP/1.1 200"
         server.process.send_signal(ended_by)
@@ -109,7 +110,7 @@ def test_with_few_files_a_server_takes_fewer_connections_and_stays_idle(
         ExitStack() as stack,
     ):
         for _ in range(80):
-            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE))
         before = _seconds(server.process.pid)
         time.sleep(1)
         assert _seconds(server.process.pid) - before < 0.5
@@ -129,7 +130,7 @@ def test_connections_without_a_request_keep_nobody_out(monkeypatch: pytest.Monke
         thread = Thread(target=servers.run, daemon=True)
         thread.start()
         for number in range(110):
-            each = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            each = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
             each.sendall([b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"][number % 3])
         assert get(port, "/") == 200
         servers.stop()
@@ -298,7 +299,7 @@ def test_the_error_says_that_the_database_was_replaced(sqlite_engine: Engine) ->
 
 
 def test_a_body_that_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> None:
-    with socket.create_connection(("127.0.0.1", open_form.port), timeout=20) as browser:
+    with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
         browser.sendall(b"POST /form/x HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
         assert b" 413 " in browser.recv(1000).partition(b"\r\n")[0]
     assert open_form.send(comment="x" * MAX_FORM_BYTES).status == 413
@@ -332,7 +333,7 @@ def test_a_nul_in_an_address_is_no_id_and_no_fault_of_ours(
 
 def test_a_crowd_makes_no_line_for_each_that_waits(tmp_path: Path, sqlite_database: str) -> None:
     with serving(tmp_path, "serve", HUMANEVAL_DATABASE=sqlite_database) as server:
-        waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(60)]
+        waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(60)]
         for each in waiting:
             each.sendall(b"GET /health HTTP/1.0\r\n\r\n")
         assert {each.recv(12) for each in waiting} == {b"HTTP/1.0 200"}

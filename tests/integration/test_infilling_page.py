@@ -21,6 +21,7 @@ from humaneval.web.app import running
 from humaneval.web.infilling import Desk, create_app, register
 from humaneval.web.infilling.pages import MOST_BLANKS, MOST_CHARACTERS
 from tests.commands import Command
+from tests.pace import PATIENCE
 
 HOW = Drawing()
 
@@ -36,7 +37,7 @@ class Slow:
 
     def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
         self.at_work.set()
-        assert self.may_write.wait(20)
+        assert self.may_write.wait(PATIENCE)
         for text in texts:
             yield tuple(Filling("<b>{{7*7}}</b>", extra={"logprob": -2.0}) for _ in text.gaps)
 
@@ -117,7 +118,7 @@ def test_one_request_at_a_time_and_others_are_told_to_wait(
 ) -> None:
     first = threading.Thread(target=lambda: desk.fill("slow:", read_marks("____"), 1, HOW))
     first.start()
-    assert slow.at_work.wait(20)
+    assert slow.at_work.wait(PATIENCE)
     assert client.get("/progress").json["doing"] == "slow is writing"
     said = ask(client, "/fill", generator="control:", **RANGED)
     assert (said.status_code, said.headers["Retry-After"]) == (429, "5")

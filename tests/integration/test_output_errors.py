@@ -23,6 +23,7 @@ from tests.answered import answer
 from tests.commands import Command
 from tests.conftest import ROOT
 from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
@@ -152,7 +153,7 @@ def test_X56_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 def health(url: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=20) as response:
+        with urllib.request.urlopen(f"{url}/health", timeout=PATIENCE) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:

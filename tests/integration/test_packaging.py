@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.conftest import ROOT, lacking
+from tests.pace import PATIENCE
 
 SHIPPED = {
     "humaneval": "humaneval",
@@ -33,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             lacking(f"the package {package}", "pip install 'humaneval-toolkit[test]'")
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = folder.glob("*.whl")
     return built
@@ -94,7 +95,7 @@ def test_the_installed_wheel_runs_from_elsewhere(installed: Path, tmp_path: Path
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, (line, done.stderr)
         return done.stdout
@@ -123,7 +124,7 @@ def test_the_installed_wheel_runs_from_elsewhere(installed: Path, tmp_path: Path
                 break
             except json.JSONDecodeError:
                 assert process.poll() is None, text
-        with urlopen(f"{document['worker_site']}signin", timeout=10) as response:
+        with urlopen(f"{document['worker_site']}signin", timeout=PATIENCE) as response:
             assert b"<form" in response.read()
     finally:
         process.terminate()
@@ -146,7 +147,13 @@ def test_a_third_partys_package_is_built_installed_listed_checked_and_used(
         environment = {**os.environ, "PYTHONPATH": f"{target}{os.pathsep}{installed}"}
         command = [sys.executable, "-m", *map(str, arguments)]
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=120
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

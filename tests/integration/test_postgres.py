@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.pace import PATIENCE
 
 START = """
 import sys
@@ -42,7 +43,7 @@ def test_the_server_ends_with_the_process_that_started_it(
     server = int((folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
     process.send_signal(end)
     process.communicate(timeout=30)
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while Path(f"/proc/{server}").exists() and "Z" not in _state(server):
         assert time.monotonic() < until, "the server outlives the tests"
         time.sleep(0.02)

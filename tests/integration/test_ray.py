@@ -28,6 +28,7 @@ from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from tests.commands import Command
 from tests.conftest import ROOT
+from tests.pace import PATIENCE
 
 needs_ray = pytest.mark.skipif(
     find_spec("ray") is None, reason="needs ray: pip install 'humaneval-toolkit[ray]'"
@@ -63,7 +64,7 @@ class Slow:
     def infill(self, blanks):
         (self.folder / str(os.getpid())).touch()
         # On a busy machine one actor may be through before the other has begun.
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while self.others and len(os.listdir(self.folder)) < 2 and time.monotonic() < until:
             time.sleep(0.02)
         for blank in blanks:
@@ -136,7 +137,7 @@ def start(tmp_path: Path, sqlite_database: str) -> Iterator[Start]:
     for process in running:
         if process.poll() is None:
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
 
 
 def stored(engine: Engine, name: str) -> dict[tuple[str, int], str]:
@@ -165,14 +166,14 @@ def test_of_two_actors_one_is_killed_and_nothing_is_missing_or_double(
 ) -> None:
     add_stories(sqlite_engine, stories)
     cluster = start("--as", "on-ray")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while [wrote >= 3 for wrote in processes(tmp_path / "log").values()] != [True, True]:
         assert time.monotonic() < deadline, "two actors never wrote"
         assert cluster.poll() is None, cluster.communicate()
         time.sleep(0.02)
     victim, other = processes(tmp_path / "log")
     os.kill(victim, signal.SIGKILL)
-    out, err = cluster.communicate(timeout=120)
+    out, err = cluster.communicate(timeout=PATIENCE)
     assert cluster.returncode == 0, err
     assert json.loads(out) == [{"generator": "on-ray", "written": {"ok": 120}, "already_there": 0}]
     wrote = processes(tmp_path / "log")
@@ -180,7 +181,7 @@ def test_of_two_actors_one_is_killed_and_nothing_is_missing_or_double(
     assert sum(wrote.values()) > 120, "the part of the one that was killed was written anew"
     assert wrote[other] > 0
     alone = start("--as", "alone", on_ray=False)
-    assert alone.communicate(timeout=60)[1] == ""
+    assert alone.communicate(timeout=PATIENCE)[1] == ""
     assert stored(sqlite_engine, "on-ray") == stored(sqlite_engine, "alone")
     assert len(stored(sqlite_engine, "on-ray")) == 120
     with reading(sqlite_engine) as session:
@@ -212,7 +213,7 @@ def test_what_goes_wrong_on_an_actor_is_one_clear_line(
 ) -> None:
     add_stories(sqlite_engine, stories)
     process = start("--option", f"does={does}")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, ""), err
     assert says in err
     assert hint in err
@@ -240,7 +241,7 @@ def test_the_plain_command_starts_ray_itself_and_goes_on_where_another_run_stopp
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (0, "control: 60 ok, 60 existed already.\n"), done.stderr
     assert len(stored(sqlite_engine, "control")) == 120

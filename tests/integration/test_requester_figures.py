@@ -42,6 +42,7 @@ from humaneval.web.infilling import Desk
 from humaneval.web.requester import requester_address, token_of
 from tests.answered import COMMENT, answer, answer_half
 from tests.commands import Command
+from tests.pace import PATIENCE
 
 PAGES = (
     *(
@@ -197,7 +198,7 @@ def test_what_is_submitted_and_not_collected_is_heard_from_the_marketplace(
     work_through(Crowd(3, Skills(1.0)), up.preview_urls[0], study_key(at.study))
     pages = Pages(sqlite_engine, lambda endpoint, study: open_study_at(sqlite_engine, study, platform))
     assert pages.figures("study/study/")["Answered here"] == "3"  # nobody waits for the marketplace
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE
     while "was asked" not in pages.get("study/study/live").text:
         assert time.monotonic() < until
         time.sleep(0.05)

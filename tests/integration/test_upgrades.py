@@ -30,6 +30,7 @@ from tests.answered import answer
 from tests.commands import Command
 from tests.conftest import ROOT, lacking
 from tests.fixtures import _administrator, _on_server
+from tests.pace import PATIENCE
 
 OLD = Path(__file__).parent / "old_databases"
 FILES = sorted(file.name.partition(".")[0] for file in OLD.glob("*.sql.gz"))
@@ -238,7 +239,7 @@ def _dumps(version: int) -> bool:
 
 def _run(line: str, url: str, folder: Path) -> None:
     plain = url.replace("postgresql+psycopg://", "postgresql://")
-    subprocess.run([*shlex.split(line), plain], cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run([*shlex.split(line), plain], cwd=folder, check=True, capture_output=True, timeout=PATIENCE)
 
 
 def _rows(engine: Engine) -> Content:

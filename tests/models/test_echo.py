@@ -75,7 +75,7 @@ def learned(folder: Path, kind: str, position: int, steps: int) -> Generator:
     ("kind", "steps", "at_least", "at_most"),
     [
         ("ilm", 250, 0.95, 1.0),
-        ("lm", 250, 0.0, 0.1),
+        pytest.param("lm", 250, 0.0, 0.1, marks=LONG),
         pytest.param("lm-rev", 500, 0.95, 1.0, marks=LONG),
         pytest.param("lm-all", 500, 0.95, 1.0, marks=LONG),
     ],

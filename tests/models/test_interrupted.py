@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from generators.training.state import STATE_TENSORS
 from tests.commands import Command
 from tests.conftest import ROOT
 from tests.models.test_training import same_state
+from tests.pace import PATIENCE
 from tests.ports import free_port
 
 pytestmark = [pytest.mark.models, pytest.mark.slow]
@@ -113,7 +116,11 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     program = [sys.executable, "-c", BY_TURNS, *arguments, str(killed)]
     assert command(*arguments, whole).code == 0
-    moments = sorted(random.sample(range(1, 11), 2))
+
+    def chosen() -> list[int]:
+        return sorted(random.sample(range(1, 11), 2))
+
+    moments = chosen()
     with subprocess.Popen(
         program,
         env=ENVIRONMENT,
@@ -122,14 +129,18 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
         stderr=subprocess.DEVNULL,
         text=True,
     ) as runs:
-        for after in moments:
+        while moments:
             run = begun(runs)
-            while lines(killed) < after and lives(run):
+            while lines(killed) < moments[0] and lives(run):
                 time.sleep(0.002)
             time.sleep(random.random() * 0.05)
-            if lives(run):
+            with suppress(ProcessLookupError):
                 os.kill(run, signal.SIGKILL)
-            assert said(runs) == -signal.SIGKILL, f"over before the kill after line {after} of {moments}"
+            if said(runs) == 0:  # over before the kill, because this process had to wait: once more
+                shutil.rmtree(killed)
+                moments = chosen()
+                continue
+            del moments[0]
             if (killed / "infilling.json").exists() or (killed / "next").exists():
                 load(killed)
         begun(runs)
@@ -177,7 +188,7 @@ def test_two_processes_share_a_run_and_have_the_losses_of_one(
         env=ENVIRONMENT | group,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE,
     )
     assert run.returncode == 0, run.stderr[-3000:]
     one, two = (read_log(tmp_path / name) for name in ("one", "two"))

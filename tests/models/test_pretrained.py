@@ -41,6 +41,7 @@ from tests.models.small_models import (
     tiny_gpt2,
     tiny_llama,
 )
+from tests.pace import PATIENCE
 
 pytestmark = pytest.mark.models
 BLANKS = tuple(Granularity)
@@ -285,7 +286,7 @@ def test_a_hub_that_cannot_be_reached_is_one_clear_line(offline: str, tmp_path: 
         "NO_PROXY": "127.0.0.1",
     }
     run = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     message, _, hint = run.stdout.partition(" | ")
     assert message.endswith("the hub cannot be reached, and the local cache lacks it"), run.stderr
@@ -364,7 +365,7 @@ def test_a_model_of_the_hub_is_fetched_once_and_then_found_without_it(hub: str, 
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()

@@ -9,8 +9,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from humaneval.text import doubts, split_sentences
 
 BUNDLED = Path(__file__).resolve().parents[2] / "humaneval" / "bundled"
@@ -72,20 +70,20 @@ def test_titles_and_sentences_are_unique() -> None:
     assert [sentence for sentence, count in sentences.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story["id"])
-def test_story_is_clean(story: dict[str, Any]) -> None:
-    assert set(story) == {"id", "title", "sentences", "split"}
-    assert unclean(story["title"]) == ""
-    assert len(story["sentences"]) == 5
-    for sentence in story["sentences"]:
-        assert unclean(sentence) == ""
-        assert split_sentences(sentence) == [sentence]
-        assert doubts(sentence) == []
-        assert sentence.rstrip('"”')[-1] in ".!?"
-        assert sum(sentence.count(mark) for mark in ".!?") == 1
-        assert 5 <= len(sentence.split()) <= 20
-    assert 30 <= sum(len(sentence.split()) for sentence in story["sentences"]) <= 75
-    assert len(quote_styles(" ".join([story["title"], *story["sentences"]]))) <= 1
+def test_every_story_is_clean() -> None:
+    for story in STORIES:
+        assert set(story) == {"id", "title", "sentences", "split"}
+        assert unclean(story["title"]) == "", story
+        assert len(story["sentences"]) == 5, story
+        for sentence in story["sentences"]:
+            assert unclean(sentence) == "", story
+            assert split_sentences(sentence) == [sentence]
+            assert doubts(sentence) == [], story
+            assert sentence.rstrip('"”')[-1] in ".!?", story
+            assert sum(sentence.count(mark) for mark in ".!?") == 1, story
+            assert 5 <= len(sentence.split()) <= 20, story
+        assert 30 <= sum(len(sentence.split()) for sentence in story["sentences"]) <= 75, story
+        assert len(quote_styles(" ".join([story["title"], *story["sentences"]]))) <= 1, story
 
 
 def test_every_test_story_has_every_infill_once() -> None:
@@ -104,19 +102,17 @@ def test_every_test_story_has_every_infill_once() -> None:
     assert set(found.values()) == {1}
 
 
-@pytest.mark.parametrize(
-    "infill", INFILLS, ids=lambda infill: "-".join((infill["story"], infill["position"], infill["generator"]))
-)
-def test_infill_is_clean(infill: dict[str, str]) -> None:
-    text = infill["text"]
-    sentences = BY_ID[infill["story"]]["sentences"]
-    assert unclean(text) == ""
-    assert split_sentences(text) == [text]
-    assert doubts(text) == []
-    assert text[-1] in ".!?"
-    assert sum(text.count(mark) for mark in ".!?") == 1
-    assert folded(text) not in [folded(sentence) for sentence in sentences]
-    assert len(quote_styles(" ".join([text, *sentences]))) <= 1
+def test_every_infill_is_clean() -> None:
+    for infill in INFILLS:
+        text = infill["text"]
+        sentences = BY_ID[infill["story"]]["sentences"]
+        assert unclean(text) == "", infill
+        assert split_sentences(text) == [text]
+        assert doubts(text) == [], infill
+        assert text[-1] in ".!?", infill
+        assert sum(text.count(mark) for mark in ".!?") == 1, infill
+        assert folded(text) not in [folded(sentence) for sentence in sentences], infill
+        assert len(quote_styles(" ".join([text, *sentences]))) <= 1, infill
 
 
 def test_no_two_infills_are_the_same() -> None:

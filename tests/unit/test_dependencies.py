@@ -56,7 +56,8 @@ def _imports(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return  # types only: nothing is imported when the code runs
     for child in ast.iter_child_nodes(node):
-        yield from _imports(child)
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):  # no expression imports anything
+            yield from _imports(child)
 
 
 @pytest.mark.parametrize("folder", EXTRAS)

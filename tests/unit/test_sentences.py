@@ -137,7 +137,7 @@ def test_X20_languages_without_white_space_are_cut_at_their_marks() -> None:
 
 
 def test_X20_long_texts_take_time_in_proportion() -> None:
-    for text in ("Tom ran. " * 20_000, '"a. B ' * 20_000, "." * 50_000 + " A"):
+    for text in ("Tom ran. " * 8_000, '"a. B ' * 8_000, "." * 50_000 + " A"):
         assert split_sentences(text)
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import humaneval
 from humaneval.serving import _Dispatcher, waiting
+from tests.pace import PATIENCE
 
 
 class Request:
@@ -22,7 +23,7 @@ class Request:
     def service(self) -> None:
         self.began.set()
         self._act()
-        self.may_end.wait(5)
+        self.may_end.wait(PATIENCE)
         self.ended.set()
 
     def cancel(self) -> None:
@@ -37,27 +38,27 @@ def test_so_many_requests_compute_at_once_and_those_that_wait_do_not_count() -> 
 
     def on_the_disk() -> None:
         with waiting():
-            disk.wait(5)
+            disk.wait(PATIENCE)
 
     first, second, third, fourth = (Request(f"/{number}") for number in range(4))
     asleep, last = Request("/asleep", on_the_disk), Request("/last")
     for each in (first, second, third, last):
         dispatcher.add_task(each)
-    assert first.began.wait(5)
-    assert second.began.wait(5)
-    assert last.began.wait(5)  # the researcher's own pages take no turn from anybody
+    assert first.began.wait(PATIENCE)
+    assert second.began.wait(PATIENCE)
+    assert last.began.wait(PATIENCE)  # the researcher's own pages take no turn from anybody
     assert not third.began.wait(0.05)
     first.may_end.set()
-    assert third.began.wait(5)
+    assert third.began.wait(PATIENCE)
     dispatcher.add_task(asleep)
     dispatcher.add_task(fourth)
     second.may_end.set()
-    assert asleep.began.wait(5)
-    assert fourth.began.wait(5)  # while another waits for the disk
+    assert asleep.began.wait(PATIENCE)
+    assert fourth.began.wait(PATIENCE)  # while another waits for the disk
     disk.set()
     for each in (third, fourth, asleep, last):
         each.may_end.set()
-        assert each.ended.wait(5)
+        assert each.ended.wait(PATIENCE)
     dispatcher.shutdown()
 
 

@@ -367,6 +367,7 @@ def test_one_persons_assignment_is_not_taken_to_another_study(
     assert both.open("W1", hit=1, assignment="3A").outcome is Outcome.UNKNOWN
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("annotators", [8, 24])
 def test_rows_per_annotator_2_gives_two_forms_and_never_a_story_twice(
     engine: Engine, planned_study: Callable, annotators: int

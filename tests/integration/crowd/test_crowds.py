@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, MetaRow, Ro
 from humaneval.store.together import Writer
 from humaneval.web.app import create_app
 from tests.fixtures import signed
+from tests.pace import PATIENCE
 
 MOST_TO_OPEN, MOST_TO_SEND = 13, 10
 
@@ -110,7 +112,7 @@ def test_writes_that_wait_share_a_commit_and_one_that_fails_spoils_no_other(engi
 
     def begins(connection: Connection, about: int) -> None:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(PATIENCE)
 
     writer = Writer(engine, begins, lambda: ends.append(1))
 
@@ -132,10 +134,11 @@ def test_writes_that_wait_share_a_commit_and_one_that_fails_spoils_no_other(engi
 
     with ThreadPoolExecutor(41) as pool:
         first = pool.submit(outcome, 40)
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE)
         others = [pool.submit(outcome, number) for number in range(40)]
-        while len(writer._waiting) < 40:
-            pass
+        until = time.monotonic() + PATIENCE
+        while len(writer._waiting) < 40 and time.monotonic() < until:
+            time.sleep(0.002)
         go_on.set()
         found = [each.result() for each in others]
     assert first.result() == 40

@@ -151,6 +151,7 @@ def test_a_rejection_without_a_reason_that_can_be_read_is_not_sent(
     )
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("trouble", [*SENT_AGAIN, Trouble.ODD_STATUS])
 def test_C10_nothing_is_called_rejected_here_that_is_not_rejected_there(
     engine: Engine, work: Callable, platform: MTurk, troubles: Any, trouble: Trouble

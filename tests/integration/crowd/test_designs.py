@@ -56,6 +56,7 @@ PARTIAL = {"annotators": 13, "passages_per_row": 3}
 TWICE = {"annotators": 12, "responses_per_passage": 2}
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("design", [{"annotators": 13}, PARTIAL, TWICE], ids=["whole", "partial", "twice"])
 def test_an_enlarged_study_begins_with_its_rows_and_is_the_larger_study(
     engine: Engine, study_factory: Callable, design: dict[str, int]

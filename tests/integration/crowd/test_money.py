@@ -109,6 +109,7 @@ def test_C11_work_that_was_approved_elsewhere_counts_as_approved(
     assert spent(open_study(engine, "study")).total == 2 * REWARD
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("trouble", [Trouble.UNAVAILABLE, Trouble.THROTTLED])
 def test_C10_nothing_is_called_approved_here_that_is_not_approved_there(
     engine: Engine, work: Callable, platform: MTurk, troubles: Any, trouble: Trouble
@@ -137,6 +138,7 @@ def test_C10_an_approval_whose_answer_was_lost_is_found_done(
     assert local_states(sqlite_engine) == ["approved"]
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("then", ["approve", "collect"])
 def test_C10_a_kill_after_the_approval_leaves_nothing_open_after_the_next_run(
     engine: Engine, work: Callable, platform: MTurk, die: Callable, then: str

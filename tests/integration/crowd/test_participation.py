@@ -30,6 +30,7 @@ from humaneval.study.stored import get_study, open_study
 from humaneval.web.app import create_app, running
 from humaneval.web.exclude import Excluder
 from tests.fixtures import nobodys_session
+from tests.pace import PATIENCE
 
 GRANT = "AssociateQualificationWithWorker"
 """The call that puts somebody on a list."""
@@ -117,18 +118,20 @@ def test_C40_C41_who_says_that_the_other_hit_is_returned_takes_the_form_along(
 
 
 def test_C40_who_has_answered_does_not_even_see_the_other_hits(
-    engine: Engine, put_up: Callable, person: Callable, hits: Callable, platform: MTurk, troubles: Any
+    sqlite_engine: Engine, put_up: Callable, person: Callable, hits: Callable, platform: MTurk, troubles: Any
 ) -> None:
-    up_there = put_up(engine, design=TWO_HITS)
-    ada, (_, second) = person("Ada"), hits(engine)
+    up_there = put_up(sqlite_engine, design=TWO_HITS)
+    ada, (_, second) = person("Ada"), hits(sqlite_engine)
     ada.accept(up_there.preview).do()
-    assert turns(engine, "exclude") == [("exclude", "pending")]  # the form server wrote it down, and no more
+    assert turns(sqlite_engine, "exclude") == [
+        ("exclude", "pending")
+    ]  # the form server wrote it down, and no more
     assert ada.browser.get(second).status == 200
-    assert collect_work(open_study_at(engine, "study", platform)).not_listed == ()
-    assert turns(engine, "list", "exclude") == [("list", "confirmed"), ("exclude", "confirmed")]
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).not_listed == ()
+    assert turns(sqlite_engine, "list", "exclude") == [("list", "confirmed"), ("exclude", "confirmed")]
     assert ada.browser.get(second).status == 403
     assert person("Ben").browser.get(second).status == 200
-    collect_work(open_study_at(engine, "study", platform))
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert troubles.seen.count("CreateQualificationType") == 1
     assert troubles.seen.count("AssociateQualificationWithWorker") == 1
 
@@ -205,17 +208,17 @@ def test_no_study_waits_for_the_exclusions_of_another_and_many_answers_make_one_
         asked.append(study)
         if study == "elsewhere":
             begun.set()
-            waiting.wait(30)
+            waiting.wait(PATIENCE)
             raise UsageError("no such study")
         return open_study_at(sqlite_engine, study, platform)
 
     excluder = Excluder(open_at)
     excluder.answered("local", "elsewhere")
-    assert begun.wait(20)
+    assert begun.wait(PATIENCE)
     for _ in range(200):
         excluder.answered("local", "elsewhere")
     excluder.answered("local", "study")
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE
     while turns(sqlite_engine, "exclude") != [("exclude", "confirmed")]:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -309,15 +312,15 @@ def qualifications(platform: MTurk) -> list[dict[str, Any]]:
 
 
 def test_C56_only_who_was_shown_a_form_and_answered_it_is_on_the_list(
-    engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
 ) -> None:
-    up_there = put_up(engine, design=TWO_HITS)
+    up_there = put_up(sqlite_engine, design=TWO_HITS)
     person("Ada").browser.get(up_there.preview)
     accepted = person("Ben").accept(up_there.preview)
     accepted.open()
     accepted.give_back()
-    collect_work(open_study_at(engine, "study", platform))
-    assert turns(engine, "exclude") == []
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    assert turns(sqlite_engine, "exclude") == []
 
 
 def test_C40_participants_of_an_excluded_study_do_not_get_in(
@@ -353,26 +356,27 @@ def test_C40_a_study_that_excludes_an_unknown_one_is_not_published(
 
 
 def test_C40_what_got_through_all_the_same_is_found_when_it_is_collected(
-    engine: Engine, put_up: Callable, person: Callable, hits: Callable, platform: MTurk
+    sqlite_engine: Engine, put_up: Callable, person: Callable, hits: Callable, platform: MTurk
 ) -> None:
     """Past our server: on static pages, or while it was away, nothing but the list keeps a person from
     two HITs."""
-    put_up(engine, design=TWO_HITS)
-    with reading(engine) as session:
+    put_up(sqlite_engine, design=TWO_HITS)
+    with reading(sqlite_engine) as session:
         rows = [row.shown_hash for row in get_study(session, "study").rows]
     ada = person("Ada")
-    in_hand = [ada.accept(address) for address in hits(engine)]
+    in_hand = [ada.accept(address) for address in hits(sqlite_engine)]
     for work, form in zip(in_hand, rows, strict=False):
         answers = {f"choice-{place}": "2" for place in (1, 2, 3, 4)}
         work.submit_directly({"form": form, "consent": "1", **answers})
-    assert collect_work(open_study_at(engine, "study", platform)).submissions == 2
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).submissions == 2
     assert [
-        line.excluded == "took part before" for line in review_work(open_study(engine, "study"), "local")
+        line.excluded == "took part before"
+        for line in review_work(open_study(sqlite_engine, "study"), "local")
     ] == [
         False,
         True,
     ]
-    with reading(engine) as session:
+    with reading(sqlite_engine) as session:
         study = get_study(session, "study")
         assert {line["assignment"] for line in response_lines(session, study)} == {in_hand[0].id}
         assert len(response_lines(session, study, everything=True)) == 8

@@ -30,6 +30,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.study.stored import open_study
 from tests.conftest import ROOT
+from tests.pace import PATIENCE
 
 FORMS = "http://localhost:9"
 SIZES = {9: 2, 2: 1}
@@ -150,6 +151,7 @@ def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
     assert (told["made"], told["adopted"], told["already_up"], told["cost"]) == (2, 1, 0, "10.56")
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize(("together", "nth", "unknown"), [(1, 1, 1), (1, 3, 1), (10, 1, 3)])
 def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
     engine: Engine,
@@ -223,7 +225,7 @@ def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_f
     died = subprocess.run(
         [sys.executable, "-c", HARD_KILL, sqlite_database, market.url],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert died.returncode == 9
     assert publish_it(sqlite_engine).adopted == 2

@@ -52,6 +52,7 @@ def test_C08_unknown_submissions_are_kept_apart_neither_paid_nor_refused(
         assert fields["choice-1"] == "3"
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("decided", ["approved", "rejected", "by itself"])
 def test_C08_a_person_decides_about_what_matches_no_form_and_the_books_hold_it(
     engine: Engine, put_up: Callable, person: Callable, platform: MTurk, market_engine: Engine, decided: str

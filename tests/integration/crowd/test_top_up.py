@@ -58,6 +58,7 @@ def again(platform: MTurk) -> Callable[..., PublishPlan]:
     return go
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize(("setting", "how"), [("auto", {}), ("ask", {"top_up": True})])
 def test_exactly_the_rows_of_excluded_annotators_are_handed_out_again(
     engine: Engine,

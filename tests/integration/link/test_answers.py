@@ -52,6 +52,7 @@ def filled(page: Page) -> dict[str, str]:
     return {**form.values, **form.boxes, **dict.fromkeys(form.choices, "2")}
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("url", ["", "https://panel.example/done?cc=1"], ids=["code", "redirect"])
 def test_C76_P25_killed_before_the_commit_nothing_is_said_and_sent_again_it_is(
     engine: Engine, by_link: Callable, url: str

@@ -43,6 +43,7 @@ class Visits:
         return [isinstance(outcome, str) for outcome in outcomes]
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("panel", [False, True], ids=["open", "panel"])
 def test_a_form_that_a_program_began_gives_way_to_a_person(
     engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch, panel: bool

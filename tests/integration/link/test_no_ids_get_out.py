@@ -29,6 +29,7 @@ from humaneval.study.stored import get_study
 from tests.commands import Command
 from tests.integration.link.people import begin, panel, send
 from tests.integration.test_form_server import serving
+from tests.pace import PATIENCE
 
 PERSON, SESSION = "PROLIFICPERSON", "PANELSESSION"
 VERBS = [
@@ -218,7 +219,7 @@ def test_the_log_of_a_server_names_no_id_address_or_browser_whatever_fails(
             url = whole.replace(study.url, f"http://127.0.0.1:{server.port}")
             sent = urllib.request.Request(url, headers=given, data=data and urlencode(data).encode())
             try:
-                with urllib.request.urlopen(sent, timeout=20) as answer:
+                with urllib.request.urlopen(sent, timeout=PATIENCE) as answer:
                     return int(answer.status)
             except urllib.error.HTTPError as error:
                 return error.code

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from humaneval.simulated.browser import Browser, Page
 from tests.integration.link.people import begin, form_hash, form_on, heading, headings, send, take
+from tests.pace import PATIENCE
 
 MANY = 30
 
@@ -29,7 +30,7 @@ def test_C39_thirty_at_once_never_pass_the_cap_and_nobody_is_refused_before_it(
     def come(_: int) -> Page:
         browser = Browser()
         page = browser.get(link)
-        barrier.wait(60)
+        barrier.wait(PATIENCE)
         return browser.submit(page, page.forms[0], {})
 
     with ThreadPoolExecutor(MANY) as pool:

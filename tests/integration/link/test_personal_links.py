@@ -157,6 +157,7 @@ def test_X53_the_first_person_of_a_list_without_a_header_is_a_person(
     assert bool(listed.notes) == (names[0] in ("email", "column 1") and text[:6] != "email;")
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_killed_while_publishing_and_run_again_nobody_has_two_links(
     engine: Engine, by_link: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int

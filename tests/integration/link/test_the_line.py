@@ -52,6 +52,7 @@ def walked(by_link: Callable) -> Callable[..., LinkStudy]:
     return walk
 
 
+@pytest.mark.once_on_postgresql
 @pytest.mark.parametrize("kind", ["open", "panel"])
 def test_a_study_goes_from_links_to_scores(engine: Engine, walked: Callable, kind: str) -> None:
     study = walked(engine, kind)
@@ -77,14 +78,14 @@ def at_market(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def test_the_same_crowd_gives_exactly_the_same_scores_at_the_marketplace_and_by_link(
-    engine: Engine,
+    sqlite_engine: Engine,
     at_market: Engine,
     walked: Callable,
     study_factory: Callable,
     form_server: Callable,
     platform: MTurk,
 ) -> None:
-    frames = [pd.DataFrame(walked(engine).responses())]
+    frames = [pd.DataFrame(walked(sqlite_engine).responses())]
     study_factory(at_market, "study", design={"annotators": CROWD.size})
     forms = form_server(at_market)
     plan_hits(open_study_at(at_market, "study", platform))
@@ -110,15 +111,17 @@ def test_simulated_annotators_leave_a_panels_own_page_alone(sqlite_engine: Engin
     assert study.collect().new == 12
 
 
-def test_nothing_is_paid_or_entered_where_the_study_says_none(engine: Engine, by_link: Callable) -> None:
-    study = by_link(engine)
+def test_nothing_is_paid_or_entered_where_the_study_says_none(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(sqlite_engine)
     take(study.open_link())
     study.collect()
-    assert approve_work(open_study_at(engine, "study", study.platform)) == 1
+    assert approve_work(open_study_at(sqlite_engine, "study", study.platform)) == 1
     assert study.collect().new == 0
-    with reading(engine) as session:
+    with reading(sqlite_engine) as session:
         assert session.scalars(select(PaymentRow)).all() == []
-    assert spent(open_study(engine, "study")).total == 0
+    assert spent(open_study(sqlite_engine, "study")).total == 0
 
 
 def test_rewards_paid_elsewhere_are_entered_once_and_without_fees(engine: Engine, by_link: Callable) -> None:

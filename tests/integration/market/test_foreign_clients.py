@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -28,6 +29,7 @@ from tests.conftest import ROOT, lacking
 
 KEYS = {"AWS_ACCESS_KEY_ID": "FOREIGN", "AWS_SECRET_ACCESS_KEY": "not+a/secret+of+anyones"}
 SCRIPT = Path(__file__).with_name("foreign_client.mjs")
+CALLS = Path(__file__).with_name("foreign_client_cli.py")
 AWS_CLI = (
     os.environ.get("HUMANEVAL_TEST_AWS_CLI")
     or shutil.which(ROOT / ".venv-aws" / "bin" / "aws")
@@ -72,26 +74,34 @@ def with_boto3(environment: dict[str, str]) -> Iterator[Call]:
 
 @contextmanager
 def with_cli(environment: dict[str, str]) -> Iterator[Call]:
+    """The command line, forked for each call from a process that has loaded it, which takes longer."""
     if AWS_CLI is None:
         lacking("the AWS CLI", "make .venv-aws/bin/aws")
-    command = str(AWS_CLI)
+    ours = str(ROOT / ".venv-aws" / "bin" / "aws") == AWS_CLI
+    line = [Path(AWS_CLI).with_name("python"), CALLS] if ours else [sys.executable, CALLS, AWS_CLI]
+    with subprocess.Popen(
+        line, env={**os.environ, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as calls:
 
-    def call(operation: str, **parameters: Any) -> dict[str, Any]:
-        options = [
-            part for name, value in parameters.items() for part in (f"--{xform_name(name, '-')}", str(value))
-        ]
-        done = subprocess.run(
-            [command, "mturk", xform_name(operation, "-"), *options, "--output", "json"],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        if done.returncode:
-            raise RefusedError(done.stderr)
-        return dict(json.loads(done.stdout)) if done.stdout.strip() else {}
+        def call(operation: str, **parameters: Any) -> dict[str, Any]:
+            assert calls.stdin is not None
+            assert calls.stdout is not None
+            options = [
+                part
+                for name, value in parameters.items()
+                for part in (f"--{xform_name(name, '-')}", str(value))
+            ]
+            words = ["mturk", xform_name(operation, "-"), *options, "--output", "json"]
+            calls.stdin.write(json.dumps(words) + "\n")
+            calls.stdin.flush()
+            status, out, err = json.loads(calls.stdout.readline())
+            if status:
+                raise RefusedError(err)
+            return dict(json.loads(out)) if out.strip() else {}
 
-    yield call
+        yield call
+        assert calls.stdin is not None
+        calls.stdin.close()
 
 
 @contextmanager

@@ -115,6 +115,7 @@ def test_the_pages_fit_a_narrow_screen_and_have_large_targets(
     sign_in(page, server.url)
     page.goto(f"{server.url}/hits/{hit['HITId']}")
     page.get_by_role("button", name="Accept").click()
+    page.get_by_role("button", name="Return").wait_for()
     at_work = page.url.removeprefix(server.url)
     for path in ("/signin", "/hits", f"/hits/{hit['HITId']}", at_work, "/my-work", "/help"):
         page.goto(server.url + path)

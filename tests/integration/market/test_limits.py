@@ -20,10 +20,11 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.market import MarketServer, deadlines, operations
-from humaneval.market.health import FRESH_SECONDS
+from humaneval.market import health as market_health
 from humaneval.market.operations import Market
 from humaneval.market.tables.database import Mode
 from tests.integration.market.asking import refusal
+from tests.pace import PATIENCE
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
@@ -136,7 +137,7 @@ def test_writers_take_turns(engine: Engine, clock: Any) -> None:
     def first() -> None:
         with market.writing():
             inside.set()
-            assert go.wait(20)
+            assert go.wait(PATIENCE)
 
     def second() -> None:
         with market.writing():
@@ -144,13 +145,13 @@ def test_writers_take_turns(engine: Engine, clock: Any) -> None:
 
     with ThreadPoolExecutor() as pool:
         begun = pool.submit(first)
-        assert inside.wait(20)
+        assert inside.wait(PATIENCE)
         waiting = pool.submit(second)
         time.sleep(0.05)
         assert not waiting.done()
         go.set()
-        begun.result(20)
-        waiting.result(20)
+        begun.result(PATIENCE)
+        waiting.result(PATIENCE)
 
 
 def health(server: MarketServer) -> tuple[int, str]:
@@ -180,8 +181,14 @@ def test_nothing_is_acknowledged_once_the_files_are_not_those_that_are_open(
 
 
 def test_health_writes_and_says_what_is_wrong(
-    engine: Engine, server: MarketServer, person: SignIn, new_hit: NewHit, tmp_path: Path
+    engine: Engine,
+    server: MarketServer,
+    person: SignIn,
+    new_hit: NewHit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(market_health, "FRESH_SECONDS", PATIENCE)
     worker = person()
     assignment = worker.accept(new_hit()["HITId"])
     assert health(server) == (200, "ok\n")
@@ -192,10 +199,9 @@ def test_health_writes_and_says_what_is_wrong(
     assert worker.submit(assignment, choice="1").status == 503
     (tmp_path / "copy.db").rename(path)
     assert worker.submit(assignment, choice="1").status == 503
-    time.sleep(FRESH_SECONDS)
+    monkeypatch.setattr(market_health, "FRESH_SECONDS", -1)
     status, said = health(server)
     assert (status, "deleted or replaced" in said) == (503, True)
     (tmp_path / "away.db").rename(path)
     assert worker.submit(assignment, choice="1").status == 200
-    time.sleep(FRESH_SECONDS)
     assert health(server) == (200, "ok\n")

@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 from humaneval.market.protocol.shapes import service_model
 from tests.integration.market.conftest import EXTERNAL
 from tests.integration.market.forms import KEY, TEST, Scene, build_scene
+from tests.pace import PATIENCE
 
 KIND = {"Title": "T", "Description": "D", "Reward": "0.10", "AssignmentDurationInSeconds": 60}
 NOTIFICATION = {
@@ -317,7 +318,7 @@ def _with_unknown_parameter(scene: Scene) -> dict[str, Any]:
 
 
 def _fetched(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=10) as reply:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as reply:
         content: bytes = reply.read()
         return content
 

@@ -24,6 +24,7 @@ from humaneval.study.stored import open_study, study_key
 from tests.forking.program import Program
 from tests.integration.link.conftest import by_link  # noqa: F401 - a fixture
 from tests.integration.prolific_standin.conftest import BODY, CODE
+from tests.pace import PATIENCE
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_events_reach_a_receiver_over_http(server: ProlificServer) -> None:
         call(server, "POST", path, {"secret": headers["X-Hook-Secret"]})
         call(server, "POST", "/studies/", BODY)
         study = live(server)
-        assert came.wait(30)
+        assert came.wait(PATIENCE)
         receiver.shutdown()
     named, body = got[0]
     stamp = named["X-Prolific-Request-Timestamp"]
