@@ -53,6 +53,8 @@ from humaneval.web.app import run as run_server
 SYSTEMS = [f"system-{number}" for number in range(1, 7)]
 PLACES = 9
 ALONE = 9
+SECONDS_BETWEEN = 4.0
+"""Between two crowds, in which the server does what it had put off."""
 STEPS = ("open", "submit", "sent")
 NOWHERE = "http://127.0.0.1:1"
 """The marketplace, where nobody listens: what its exclusion list costs is no part of the pages."""
@@ -298,6 +300,7 @@ def measure(url: str, folder: Path, people: int, rounds: int, over: float) -> No
         for number in range(1, rounds + 1):
             empty = crowd(bare, range(people), bare=True, over=over)
             times = crowd(ours, range(number * people, (number + 1) * people), bare=False, over=over)
+            time.sleep(SECONDS_BETWEEN)
             failures += times.failures
             for name in STEPS:
                 there, here = (percentile(each.steps[name], 0.99) for each in (empty, times))

@@ -27,8 +27,8 @@ MOST_CONNECTIONS = 500
 MOST_FILES = 4096
 FILES_BESIDE = 24
 """Open files that are not connections: libraries, logs, and the database's, besides those of each thread."""
-FILES_EACH = 3
-"""Those of a thread's connection to an SQLite database."""
+FILES_EACH, MOST_POOLED = 3, 15
+"""Those of a thread's connection to an SQLite database, and how many of these a pool has at most."""
 SECONDS_TO_FINISH = 10.0
 CROWDED, ROOMY = 0.75, 0.5
 """From the first share of the connections on, those that wait are closed until the second is reached."""
@@ -82,7 +82,7 @@ class Servers:
         same time (0: all of them): Python runs one at a time, and in turns each would take longer. Those
         that are `waiting` do not count, nor do requests of the last rank.
         """
-        files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * threads
+        files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * min(threads, MOST_POOLED)
         # More would make accept() fail again and again, as fast as it can.
         self._most = max(4, min(MOST_CONNECTIONS, files - beside))
         dispatcher = _Dispatcher(rank, computing or threads)

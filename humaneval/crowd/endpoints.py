@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from humaneval.crowd.platform import Endpoint
@@ -150,3 +151,9 @@ def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
             f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",
             f"Put `{command('serve')}` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",
         )
+
+
+@lru_cache(maxsize=4)
+def every_worker_site(settings: Settings) -> tuple[str, ...]:
+    """The sites of all endpoints on which workers see forms."""
+    return tuple(site for name in NAMES for site in known(name, settings).worker_sites)

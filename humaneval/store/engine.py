@@ -105,8 +105,9 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if not options.get("alone", False):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
 @contextmanager
@@ -118,6 +119,8 @@ def reading(engine: Engine) -> Iterator[Session]:
 
 @lru_cache(maxsize=16)
 def _alone(engine: Engine) -> Engine:
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(alone=True)
     return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
@@ -125,10 +128,9 @@ def _alone(engine: Engine) -> Engine:
 def connected(engine: Engine) -> Iterator[Connection]:
     """A connection for reading, without a session: for statements that a server runs again and again.
 
-    Each statement stands alone. PostgreSQL is not asked to begin and end a transaction around it.
+    Each statement stands alone: the database is not asked to begin and end a transaction around it.
     """
-    alone = engine if engine.dialect.name == "sqlite" else _alone(engine)
-    with store_errors(engine), alone.connect() as made:
+    with store_errors(engine), _alone(engine).connect() as made:
         yield made
 
 

@@ -33,9 +33,9 @@ from humaneval.web.prolific_check import Checker
 from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
-THREADS, COMPUTING = 16, 4
+THREADS, COMPUTING = 64, 4
 """How many requests are answered at once, and how many of them by computing. The others wait: for the disk, a
-platform, or a model on the requester's pages."""
+platform, or a model on the requester's pages. While the writer commits for some, it gathers the next."""
 MOST_BYTES = 2 * MAX_FORM_BYTES
 """Up to this, a page says that a form is too long. More is refused before it has come."""
 

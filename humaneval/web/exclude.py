@@ -21,6 +21,9 @@ from humaneval.errors import HumanEvalError
 from humaneval.serving import failure
 
 STOP_SECONDS = 10
+QUIET_SECONDS, LONGEST_SECONDS = 0.5, 5.0
+"""Calls begin when no answer has come for the first, or after the second: each of them commits twice, and
+people who send at the same moment would wait for that."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +41,8 @@ class Excluder:
 
     def __init__(self, open_at: Callable[[str, str], StudyAtPlatform]) -> None:
         self._open_at = open_at
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._last, self._stopping = 0.0, False
         self._asked: set[_Where] = set()
         self._threads: dict[_Where, threading.Thread] = {}
 
@@ -48,8 +52,9 @@ class Excluder:
         However many answers come during one pass through the list, one more pass follows.
         """
         where = _Where(endpoint, study)
-        with self._lock:
+        with self._changed:
             self._asked.add(where)
+            self._last = time.monotonic()
             if where in self._threads:
                 return
             thread = threading.Thread(target=self._work, args=(where,), name="exclusions", daemon=True)
@@ -59,14 +64,17 @@ class Excluder:
     def stop(self) -> None:
         """Wait until everything was tried, for ten seconds at most."""
         until = time.monotonic() + STOP_SECONDS
-        with self._lock:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
             threads = list(self._threads.values())
         for thread in threads:
             thread.join(timeout=max(0.0, until - time.monotonic()))
 
     def _work(self, where: _Where) -> None:
         while True:
-            with self._lock:
+            self._await_quiet()
+            with self._changed:
                 if where not in self._asked:
                     del self._threads[where]
                     return
@@ -83,3 +91,12 @@ class Excluder:
                 continue
             for reason in failed:
                 _log.warning("after the answers to %s at %s: %s", where.study, where.endpoint, reason)
+
+    def _await_quiet(self) -> None:
+        until = time.monotonic() + LONGEST_SECONDS
+        with self._changed:
+            while not self._stopping:
+                left = min(until, self._last + QUIET_SECONDS) - time.monotonic()
+                if left <= 0:
+                    return
+                self._changed.wait(left)

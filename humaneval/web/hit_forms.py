@@ -60,8 +60,7 @@ MOVE = "move"
 def before_the_hit_is_known() -> None:
     """Allow every marketplace to frame an error: in a frame that is refused, the worker would see nothing."""
     if request.endpoint in {f"{blueprint.name}.{view}" for view in ("show", "answer", "move", "sent")}:
-        sites = [endpoints.known(name, context().settings).worker_sites for name in endpoints.NAMES]
-        allow_frames([site for each in sites for site in each], [])
+        allow_frames(endpoints.every_worker_site(context().settings), [])
 
 
 @blueprint.get("/")

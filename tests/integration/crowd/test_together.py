@@ -132,7 +132,7 @@ def test_a_crowd_ends_as_if_its_people_had_come_one_after_the_other(
 
     def alone_in(connection: object, engine: object, hit: FoundHit, visit: Visit) -> Opened:
         alone.append(visit)
-        return open_in(connection, engine, hit, visit)  # type: ignore[arg-type]
+        return open_in(connection, engine, hit, visit)
 
     monkeypatch.setattr(claims_together, "open_in", alone_in)
     hits, shared, at = hits_of(one), 0, START
