@@ -51,6 +51,25 @@ def test_P09_a_status_in_the_body_is_refused(place: Place) -> None:
     assert place.state(study) == "UNPUBLISHED"
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "[" * 5_000 + "]" * 5_000,
+        '{"name": "\\ud800"}',
+        f'{{"name": {"9" * 5_000}}}',
+        '{"name": ',
+        "[]",
+        "null",
+    ],
+    ids=["nested", "half a character", "a long number", "cut off", "a list", "nothing"],
+)
+def test_what_is_no_object_that_can_be_kept_is_refused(place: Place, raw: str) -> None:
+    headers = {"Authorization": f"Token {place.books.token}"}
+    for path in ("/studies/", "/messages/", "/hooks/secrets/", "/participant-groups/"):
+        said = place.app.test_client().post(f"/api/v1{path}", data=raw, headers=headers)
+        assert said.status_code == 400, (path, said.text)
+
+
 def test_an_unknown_field_is_kept_and_a_missing_time_gets_the_longest(place: Place) -> None:
     study = place.call("POST", "/studies/", {**BODY, "study_type": "SINGLE", "maximum_allowed_time": None})
     assert study.body["study_type"] == "SINGLE"

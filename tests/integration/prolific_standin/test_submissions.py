@@ -382,3 +382,12 @@ def test_people_are_let_in_by_the_studys_limits_and_filters(place: Place) -> Non
     assert bob.browser.post(f"/studies/{allowed}/reserve").status_code == 409
     assert ada.do(allowed)
     assert BODY["name"] in ada.browser.get("/studies").text
+
+
+def test_looking_at_the_completion_link_submits_nothing(place: Place) -> None:
+    study, ada = place.live(), place.person("ada")
+    submission = ada.begin(study)
+    assert ada.browser.head("/submissions/complete", query_string={"cc": CODE}).status_code == 303
+    assert place.status(submission) == Status.ACTIVE
+    ada.come_back()
+    assert place.status(submission) == Status.AWAITING_REVIEW

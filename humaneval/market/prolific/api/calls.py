@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
@@ -81,11 +82,13 @@ def body() -> dict[str, Any]:
 
 
 def sent() -> Any:
-    """The JSON that was sent; None without any."""
+    """The JSON that was sent; None without any, or if no file can hold it."""
     try:
-        return request.get_json(force=True, silent=True)
-    except RecursionError:
+        given = request.get_json(force=True, silent=True)
+        json.dumps(given, ensure_ascii=False).encode()  # half a pair of surrogates is no text
+    except (RecursionError, UnicodeEncodeError):
         return None
+    return given
 
 
 def asked() -> dict[str, str]:
