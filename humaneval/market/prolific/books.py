@@ -30,7 +30,11 @@ class Work:
     session: Session
     now: datetime
     terms: Terms
-    workspace: Workspace
+
+    @property
+    def workspace(self) -> Workspace:
+        """The account's workspace. Most operations do without."""
+        return self.session.get_one(Workspace, 1)
 
 
 def new_id() -> str:
@@ -104,5 +108,4 @@ class Books:
         Readers write, too, since what is due happens first.
         """
         with writing(self.engine) as session:
-            workspace = session.get_one(Workspace, 1)
-            yield Work(session, self.clock(), self.terms, workspace)
+            yield Work(session, self.clock(), self.terms)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, exists, or_, select
 
 from humaneval.market.prolific.bonuses import pay_when_due
 from humaneval.market.prolific.books import Books, Work
@@ -17,11 +17,12 @@ from humaneval.market.prolific.refusals import Refusal
 from humaneval.market.prolific.studies import activate_when_due, publish_when_due
 from humaneval.market.prolific.submissions import approve, approve_when_due
 from humaneval.market.prolific.tables import Status, Submission, Task
+from humaneval.store.types import table
 
 
 def let_time_pass(work: Work) -> None:
     """Do everything that is due by now, each as of its own moment, in the order of the moments."""
-    while True:
+    while work.session.scalar(_ANYTHING, {"now": work.now}):
         submission = work.session.scalars(_SUBMISSIONS, {"now": work.now}).first()
         task = work.session.scalars(_TASKS, {"now": work.now}).first()
         if task is not None and (submission is None or task.due_at <= _due(submission)):
@@ -29,8 +30,6 @@ def let_time_pass(work: Work) -> None:
             _TASKS_BY_KIND[task.kind](replace(work, now=task.due_at), task.details)
         elif submission is not None:
             _ends(replace(work, now=_due(submission)), submission)
-        else:
-            return
         work.session.flush()
 
 
@@ -51,7 +50,13 @@ def _ends(work: Work, submission: Submission) -> None:
         submission.due_at = None
 
 
-# Asked at every call, so they are made once.
+# Asked at every call, so they are made once, and the first one makes no objects.
+_ANYTHING = select(
+    or_(
+        exists().where(table(Submission).c.due_at <= bindparam("now")),
+        exists().where(table(Task).c.due_at <= bindparam("now")),
+    )
+)
 _SUBMISSIONS = (
     select(Submission)
     .where(Submission.due_at <= bindparam("now"))
@@ -70,13 +75,11 @@ _TASKS_BY_KIND: Mapping[str, Callable[[Work, Mapping[str, Any]], None]] = {
 @contextmanager
 def due_and_then(books: Books) -> Iterator[Work]:
     """One transaction in which everything that is due has happened, also if the block is refused."""
-    refusal = None
-    with books.writing() as work:
-        let_time_pass(work)
-        try:
-            with work.session.begin_nested():
-                yield work
-        except Refusal as error:
-            refusal = error
-    if refusal is not None:
-        raise refusal
+    try:
+        with books.writing() as work:
+            let_time_pass(work)
+            yield work
+    except Refusal:
+        with books.writing() as work:
+            let_time_pass(work)
+        raise
