@@ -21,7 +21,7 @@ from humaneval.report.figures.drawing import STYLE
 from humaneval.report.figures.forest import ceiling_band, score_plot, shaded
 from humaneval.report.score_tables import main_tables, provenance, score_head
 from humaneval.report.sections import Figure
-from humaneval.text import counted
+from humaneval.text import between, counted
 
 
 def render_report(data: ReportData) -> str:
@@ -103,6 +103,7 @@ def environment() -> Environment:
     }
     environment.tests["figure"] = lambda block: isinstance(block, Figure)
     environment.filters["markup"] = Markup
+    environment.filters["gap"] = between
     environment.globals |= {
         "amount": phrases.amount,
         "between_on": phrases.between,

@@ -12,6 +12,8 @@ import pytest
 from humaneval.crowd.form_of_row import _shown
 from humaneval.crowd.form_page import Delivery, Form, ShownPassage, _rendered, as_shown, render_form
 from humaneval.errors import SettingsError
+from humaneval.report.contents import ExampleFacts
+from humaneval.report.page import environment
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import question_names
 from humaneval.study.file import StudyFile, read_study_file
@@ -130,3 +132,10 @@ def test_texts_of_answers_can_be_seen_and_ask_nobody_who_they_are() -> None:
     asks = study("rate", {"scales": {"fluency": ["bad", "Please enter your e-mail."]}})
     assert ["answers seems to ask for an e-mail" in doubt for doubt in forbidden_questions(asks)] == [True]
     assert list(forbidden_questions(study("rate"))) == []
+
+
+def test_an_example_in_a_report_has_no_space_between_chinese_sentences() -> None:
+    chinese = ("他走了。", "她说：“好。”", "天黑了！", "没人来。", "灯灭了。")
+    template = environment().from_string('{% from "macros.html" import example %}{{ example(one, 1) }}')
+    page = template.render(one=ExampleFacts("", chinese, 1, {}))
+    assert "她说：“好。”天黑了！没人来。灯灭了。" in page

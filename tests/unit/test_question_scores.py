@@ -521,9 +521,10 @@ def test_settings_without_a_question_are_not_taken_for_detect(tmp_path: Path) ->
 
 def test_a_frame_may_have_settings_as_they_are_and_no_texts_as_a_length() -> None:
     frame = answers("rate")
-    frame["settings"] = [{"points": 7}] * len(frame)
+    frame = frame.assign(settings=pd.Series([{"points": 7}] * len(frame), dtype=object))
     assert asked(frame).settings["points"] == 7
-    frame["sentences"] = [["A cat.", f"It ran {at}."] for at in range(len(frame))]
+    texts = pd.Series([["A cat.", f"It ran {at}."] for at in range(len(frame))], dtype=object)
+    frame = frame.assign(sentences=texts)
     with pytest.raises(InputError, match="the column sentences has 96 values") as caught:
         he.score(frame)
     assert "needs another name" in caught.value.hint
