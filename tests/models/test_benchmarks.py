@@ -7,6 +7,7 @@ import math
 import pytest
 
 from benchmarks.gpu_speed import PEAKS, peak_of
+from benchmarks.writing import Row, alike
 
 pytestmark = pytest.mark.models
 
@@ -29,3 +30,10 @@ def test_G41_another_card_has_no_figure_rather_than_a_wrong_one(driver: str) -> 
     name, peak = peak_of(driver)
     assert name == f"{driver}: unknown"
     assert math.isinf(peak)
+
+
+def test_short_sentences_count_as_fewer_of_the_mean_length() -> None:
+    rows = [Row([], length) for length in (7, 14, 9)]
+    assert alike(rows, rows) == 3
+    assert alike(rows[:1], rows) == pytest.approx(0.7)
+    assert alike(rows[:1], rows[:1]) == 1
