@@ -7,15 +7,13 @@ from math import sqrt
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from humaneval.foreign.judged import ITEM, PERSON, WORKER
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable
 from humaneval.statistics.cells import cells
-from humaneval.statistics.clustered_means import mean_interval
+from humaneval.statistics.clustered_means import mean_interval, wilson_on_scale
 from humaneval.statistics.headline import score_intervals
-from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.two_way import t_quantile
+from humaneval.statistics.intervals import Interval
 
 LEVEL = 0.95
 SHARES = Interval(0.0, 1.0)
@@ -92,12 +90,7 @@ def of_mean(values: Floats, by: Clusters, scale: Interval | None = None) -> Esti
     found = mean_interval(values, by.worker, by.item, LEVEL, scale=scale)
     interval, error = found.interval, found.standard_error
     if scale is not None and not isinstance(error, NotEstimable) and error > 0.0:
-        width = scale.high - scale.low
-        place = (found.mean - scale.low) / width
-        z, t = float(special.ndtri((1.0 + LEVEL) / 2.0)), t_quantile(found.freedom, LEVEL)
-        answers = place * (1.0 - place) * (width / error * z / t) ** 2
-        ends = wilson(place * answers, answers, LEVEL)
-        interval = Interval(scale.low + width * ends.low, scale.low + width * ends.high)
+        interval = wilson_on_scale(found.mean, error, scale, LEVEL, found.freedom)
     return _estimate(error, interval)
 
 
