@@ -60,8 +60,11 @@ def event_in(headers: Mapping[str, str], raw: bytes, secret: str, moment: dateti
     if not isinstance(told, dict) or not headers.get("x-event-id"):
         raise InputError("an event has no id, or no content")
     session = session_of(told)
+    event_id, kind = headers["x-event-id"], str(told.get("event_type"))
+    if not "".join((event_id, kind, session.id, session.status)).isprintable():
+        raise InputError("an event has an id that no database can hold")
     happened = min(_happened(headers.get("x-timestamp", "")) or _moment(signed_at), moment)
-    return Event(headers["x-event-id"], str(told.get("event_type")), session.id, session.status, happened)
+    return Event(event_id, kind, session.id, session.status, happened)
 
 
 def hit_of_event(engine: Engine, event: Event) -> FoundHit | None:

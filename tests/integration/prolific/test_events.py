@@ -58,6 +58,22 @@ def test_the_signature_is_over_the_raw_body() -> None:
             event_in(headers, sent, KEY, NOW)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        body_of("\ud800", "RETURNED"),
+        body_of("a\0b", "RETURNED"),
+        body_of("S", "\0"),
+        b"[" * 5_000 + b"]" * 5_000,
+        b"9" * 5_000,
+    ],
+    ids=["half a character", "zero byte", "zero byte in the status", "nested", "a long number"],
+)
+def test_an_event_that_no_database_can_hold_is_refused(body: bytes) -> None:
+    with pytest.raises(InputError, match="an event"):
+        event_in(request(body), body, KEY, NOW)
+
+
 @pytest.mark.parametrize("off", [timedelta(minutes=6), -timedelta(minutes=6)])
 def test_a_signature_that_is_not_fresh_is_refused(off: timedelta) -> None:
     body = body_of("S", "RETURNED")
