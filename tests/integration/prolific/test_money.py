@@ -473,3 +473,26 @@ def collected(world: World) -> list[Person]:
     people = world.answered_by("Ann")
     world.collect()
     return people
+
+
+class TestUnknownStates:
+    """The list of submissions says nothing of what they are."""
+
+    @pytest.fixture
+    def faults(self, request: pytest.FixtureRequest) -> Faults:
+        kind, times = request.param
+        fault = ProlificFault(kind=kind, only=("list_submissions",), times=times)
+        return Faults([fault], of=ProlificFault)
+
+    @pytest.mark.parametrize("faults", [("processing", 1), ("unknown-status", 3)], indirect=True)
+    def test_P38_a_study_is_not_closed_while_a_state_says_nothing(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        with pytest.raises((PartialError, PlatformError)):
+            close_all(world.at(), wait=0)
+        assert world.hit().closed_at is None
+        while not world.collect().new:
+            assert world.hit().closed_at is None
+        approve_work(world.at())
+        assert close_all(world.at(), wait=0).hits == 1
+        assert world.status_of(ann.submission) == "APPROVED"
