@@ -7,7 +7,7 @@ from contextlib import suppress
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
@@ -25,8 +25,8 @@ from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific.submissions import find_submission
 from humaneval.market.prolific.tables import Status
-from humaneval.store.engine import reading
-from humaneval.store.tables import OutboxRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, OutboxRow
 from humaneval.study.enlarge import enlarge
 from humaneval.study.planned_cost import planned_cost
 from tests.commands import Command
@@ -473,6 +473,22 @@ def collected(world: World) -> list[Person]:
     people = world.answered_by("Ann")
     world.collect()
     return people
+
+
+def test_P38_lost_work_is_not_paid_while_prolific_may_pay_it(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    world.clock.move(minutes=20)
+    ann.finish()  # in time, and not collected
+    world.clock.move(hours=2)
+    with writing(world.engine) as session:  # our time for her is over, and her row was given up
+        session.execute(update(AssignmentRow).values(state="superseded", lease_until=None, holds_row=False))
+    due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    with pytest.raises(PlatformError, match="is awaiting review at prolific, and could be paid there, too"):
+        compensate_worker(world.at(), **due)
+    assert bonuses(world, ann) == []
 
 
 class TestUnknownStates:
