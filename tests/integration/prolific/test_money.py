@@ -512,3 +512,25 @@ class TestUnknownStates:
         approve_work(world.at())
         assert close_all(world.at(), wait=0).hits == 1
         assert world.status_of(ann.submission) == "APPROVED"
+
+
+class TestDecidedAndReturned:
+    """A decision was intended when the person gave the work back."""
+
+    @pytest.fixture
+    def faults(self) -> Faults:
+        fault = ProlificFault(kind="unavailable", only=("transition_submission",), times=1)
+        return Faults([fault], of=ProlificFault)
+
+    def test_P12_an_approval_that_was_never_made_is_withdrawn_with_the_work(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with suppress(PlatformError, PartialError):
+            approve_work(world.at())
+        assert write(world, "approve").state == "pending"
+        ask_returns(world.at(), [ann.submission], "Please return it.", dry_run=False)
+        ann.give_back()
+        world.collect()
+        assert write(world, "approve").state == "refused"
+        assert approve_work(world.at()) == 0
