@@ -19,6 +19,8 @@ from humaneval.crowd.lost_work import lost_work, refuse_by_link
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.prolific.sessions import LEFT
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
@@ -27,6 +29,7 @@ from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
+from humaneval.text import command
 
 MAX_PURPOSE = 100
 PREPARED, TOTAL = "prepared", "total"
@@ -88,6 +91,7 @@ def pay_lost_work(
         hit = lost_work(session, at, assignment, worker).hit_id
     look(at, [each for each in up(at.study, at.endpoint) if each.id == hit])
     refuse_unaccepted(at, "Nothing was paid.", {hit})
+    _refuse_uncertain(at, assignment)
     try:
         return _paid(at, lambda session: lost_work(session, at, assignment, worker), terms, dry_run=dry_run)
     except PlatformError:
@@ -97,6 +101,18 @@ def pay_lost_work(
             if payment is not None and _never_paid(session, payment):
                 session.delete(payment)  # the person is still unpaid
         raise
+
+
+def _refuse_uncertain(at: StudyAtPlatform, assignment: str) -> None:
+    """Raise PlatformError unless the platform says that this work is over, and was not submitted."""
+    there = at.platform.session(assignment) if isinstance(at.platform, Prolific) else None
+    if there is not None and there.status not in LEFT:
+        raise PlatformError(
+            f"submission {assignment} is {there.status.lower()} at {at.endpoint}, and could be paid there,"
+            " too",
+            f"Nothing was paid. See what became of it: {command('collect', at.name, '--to', at.endpoint)}",
+            nothing_done=True,
+        )
 
 
 def _paid(

@@ -64,19 +64,25 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
         return planned
     if any(standing is not None and not standing.expired for standing in standings.values()):
         take_down(at, hits)
-    waiting = _until_deletable(at.platform, hits, wait)
-    if waiting:
+    _wait_for_people(at, hits, in_hand, wait)
+    # Somebody may have submitted while the HITs were taken down.
+    _refuse_unfinished(at, {hit: at.platform.standing(hit.external_id) for hit in hits})
+    if at.platform.endpoint.one_offer:  # what was listed last may have a state that nobody knows
+        _wait_for_people(at, hits, in_hand, 0)
+    for hit in hits:
+        _delete(at, hit)
+    return planned
+
+
+def _wait_for_people(at: StudyAtPlatform, hits: list[UpHit], in_hand: int, wait: float) -> None:
+    """Raise PartialError if a HIT cannot be deleted yet after `wait` seconds."""
+    if _until_deletable(at.platform, hits, wait):
         raise PartialError(
             f"the HITs are down, but {counted(max(in_hand, 1), 'person', plural='people')} may still submit:"
             " nothing was deleted",
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` and close again later. A worker who"
             " has accepted a HIT can finish it and is paid.",
         )
-    # Somebody may have submitted while the HITs were taken down.
-    _refuse_unfinished(at, {hit: at.platform.standing(hit.external_id) for hit in hits})
-    for hit in hits:
-        _delete(at, hit)
-    return planned
 
 
 def _until_deletable(platform: Platform, hits: list[UpHit], wait: float) -> list[UpHit]:

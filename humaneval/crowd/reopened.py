@@ -8,7 +8,8 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.free_rows import give_back
-from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.ledger import APPROVE, INSTEAD, REJECT, approval_subject
+from humaneval.crowd.outbox import hold_study, withdraw
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import ASKED_FOR, in_turns, writing
 from humaneval.store.erase import overwrite_deleted
@@ -24,6 +25,14 @@ def free_reopened(at: StudyAtPlatform, hit_id: int, assignments: Collection[str]
         with writing(at.engine) as session:
             hold_study(session, at.id)
             freed += give_back(session.connection(), hit_id, batch, now())
+            left = select(AssignmentRow).where(
+                AssignmentRow.hit_id == hit_id,
+                AssignmentRow.external_id.in_(batch),
+                AssignmentRow.state == "superseded",
+            )
+            for work in session.scalars(left):  # nothing is left to decide
+                for decision in (APPROVE, REJECT):
+                    withdraw(session, at.endpoint, decision, approval_subject(work), INSTEAD)
     return freed
 
 

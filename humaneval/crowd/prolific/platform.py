@@ -34,6 +34,7 @@ from humaneval.crowd.prolific.hooks import Hooks
 from humaneval.crowd.prolific.sessions import (
     AWAITING,
     REOPENED,
+    SETTLED,
     UNDER_WAY,
     Session,
     major,
@@ -258,7 +259,8 @@ class Prolific:
             return None
         counts = self._client.read("count submissions", f"{study_path(external_id)}submissions/counts/")
         told = {status_of(name): int(count) for name, count in counts.items() if isinstance(count, int)}
-        in_hand = sum(told.get(name, 0) for name in UNDER_WAY)
+        in_hand = sum(number for name, number in told.items() if name not in SETTLED | {"TOTAL"})
+        in_hand = max(in_hand, self._submitted.uncertain(external_id))
         in_hand += sum(each.status == AWAITING for each in self._submitted.away(external_id))
         gone = sum(told.get(name, 0) for name in REOPENED)
         terms = terms_of(there)

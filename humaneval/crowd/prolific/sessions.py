@@ -19,6 +19,10 @@ REOPENED = GIVEN_UP | {REJECTED}
 IN_PART, SCREENED = "PARTIALLY APPROVED", "SCREENED OUT"
 STATES = {AWAITING: "submitted", APPROVED: "approved", IN_PART: "approved", REJECTED: "rejected"}
 """Those that say that work was submitted, as our states. An unknown one is never final."""
+LEFT = GIVEN_UP | {SCREENED}
+"""The person has left, and has submitted nothing."""
+SETTLED = LEFT | STATES.keys()
+"""Nothing more is submitted. Of any other state, also one that nobody knows, that is not certain."""
 KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", SCREENED}
 
 _NAMES = {

@@ -20,6 +20,8 @@ from humaneval.crowd.prolific.sessions import (
     REOPENED,
     RETURNED,
     SCREENED,
+    SETTLED,
+    UNDER_WAY,
     Session,
     major,
     session_of,
@@ -89,6 +91,11 @@ class Submitted:
                 part=parts.get(each.id),
                 unreadable="" if fields else NO_ANSWERS,
             )
+
+    def uncertain(self, external_id: str) -> int:
+        """How many of the submissions that were just listed have a state that says nothing."""
+        told = SETTLED | UNDER_WAY
+        return sum(each.status not in told for each in self._listed.get(external_id, ()))
 
     def away(self, external_id: str) -> list[Session]:
         """Of the submissions that were just listed, those of people who left without doing anything."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
@@ -25,8 +25,8 @@ from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific.submissions import find_submission
 from humaneval.market.prolific.tables import Status
-from humaneval.store.engine import reading
-from humaneval.store.tables import OutboxRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, OutboxRow
 from humaneval.study.enlarge import enlarge
 from humaneval.study.planned_cost import planned_cost
 from tests.commands import Command
@@ -473,3 +473,64 @@ def collected(world: World) -> list[Person]:
     people = world.answered_by("Ann")
     world.collect()
     return people
+
+
+def test_P38_lost_work_is_not_paid_while_prolific_may_pay_it(world: World) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    world.clock.move(minutes=20)
+    ann.finish()  # in time, and not collected
+    world.clock.move(hours=2)
+    with writing(world.engine) as session:  # our time for her is over, and her row was given up
+        session.execute(update(AssignmentRow).values(state="superseded", lease_until=None, holds_row=False))
+    due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    with pytest.raises(PlatformError, match="is awaiting review at prolific, and could be paid there, too"):
+        compensate_worker(world.at(), **due)
+    assert bonuses(world, ann) == []
+
+
+class TestUnknownStates:
+    """The list of submissions says nothing of what they are."""
+
+    @pytest.fixture
+    def faults(self, request: pytest.FixtureRequest) -> Faults:
+        kind, times = request.param
+        fault = ProlificFault(kind=kind, only=("list_submissions",), times=times)
+        return Faults([fault], of=ProlificFault)
+
+    @pytest.mark.parametrize("faults", [("processing", 1), ("unknown-status", 3)], indirect=True)
+    def test_P38_a_study_is_not_closed_while_a_state_says_nothing(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        with pytest.raises((PartialError, PlatformError)):
+            close_all(world.at(), wait=0)
+        assert world.hit().closed_at is None
+        while not world.collect().new:
+            assert world.hit().closed_at is None
+        approve_work(world.at())
+        assert close_all(world.at(), wait=0).hits == 1
+        assert world.status_of(ann.submission) == "APPROVED"
+
+
+class TestDecidedAndReturned:
+    """A decision was intended when the person gave the work back."""
+
+    @pytest.fixture
+    def faults(self) -> Faults:
+        fault = ProlificFault(kind="unavailable", only=("transition_submission",), times=1)
+        return Faults([fault], of=ProlificFault)
+
+    def test_P12_an_approval_that_was_never_made_is_withdrawn_with_the_work(self, world: World) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with suppress(PlatformError, PartialError):
+            approve_work(world.at())
+        assert write(world, "approve").state == "pending"
+        ask_returns(world.at(), [ann.submission], "Please return it.", dry_run=False)
+        ann.give_back()
+        world.collect()
+        assert write(world, "approve").state == "refused"
+        assert approve_work(world.at()) == 0
