@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import Engine, bindparam, select
+from sqlalchemy import Connection, Engine, bindparam, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.form_page import Form, ShownPassage, tells_position
@@ -76,9 +76,22 @@ def shown_settings(hit: FoundHit) -> StudyFile:
 
 def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
     """What a row shows to people who come to it through `hit`."""
-    settings = shown_settings(hit)
     with connected(engine) as connection:
-        rows = connection.execute(_SHOWN, {"row": row_id}).all() if row_id is not None else []
+        shown = passages_of(connection, [] if row_id is None else [row_id])
+    return form_with(hit, shown.get(row_id or 0, []))
+
+
+def passages_of(connection: Connection, row_ids: Sequence[int]) -> dict[int, list[Any]]:
+    """The passages of rows as they are stored, by row."""
+    found: dict[int, list[Any]] = {}
+    for passage in connection.execute(_SHOWN, {"rows": row_ids}) if row_ids else ():
+        found.setdefault(passage.row_id, []).append(passage)
+    return found
+
+
+def form_with(hit: FoundHit, rows: Sequence[Any]) -> Form:
+    """What these passages of a row are to people who come through `hit`."""
+    settings = shown_settings(hit)
     passages = _shown(rows, settings)
     form_hash = rows[0].shown_hash if rows else ""
     return Form(settings, passages, form_hash, hit.simulated, tests_at(hit.is_test, hit.endpoint))
@@ -107,7 +120,7 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
     tests = tests_of(study, endpoint)
     if row_id is None:
         return Form(settings, (), "", study.simulated, tests)
-    rows = session.execute(_SHOWN, {"row": row_id}).all()
+    rows = passages_of(session.connection(), [row_id])[row_id]
     passages = _shown(rows, settings)
     return Form(settings, passages, rows[0].shown_hash, study.simulated, tests)
 
@@ -132,6 +145,7 @@ def _shown(rows: Sequence[Any], study: StudyFile) -> tuple[ShownPassage, ...]:
 _rows, _places, _passages, _stories = map(table, (RowRow, RowPassageRow, PassageRow, StoryRow))
 _SHOWN = (
     select(
+        _places.c.row_id,
         _places.c.place,
         _passages.c.sentences,
         _passages.c.position,
@@ -142,6 +156,6 @@ _SHOWN = (
     .join_from(_places, _rows, _rows.c.id == _places.c.row_id)
     .join(_passages, _passages.c.id == _places.c.passage_id)
     .join(_stories, _stories.c.id == _passages.c.story_id)
-    .where(_places.c.row_id == bindparam("row"))
+    .where(_places.c.row_id.in_(bindparam("rows", expanding=True)))
     .order_by(_places.c.place)
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flask import Response, abort, current_app, redirect, request
 from itsdangerous import BadSignature, URLSafeSerializer
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from werkzeug.datastructures import MultiDict
 
 from humaneval.crowd.answers import (
@@ -22,7 +22,7 @@ from humaneval.crowd.answers import (
 )
 from humaneval.crowd.claims import Opened, Visit, reopen_in
 from humaneval.crowd.claims_together import Opening, open_all
-from humaneval.crowd.form_of_row import form_shown
+from humaneval.crowd.form_of_row import form_shown, passages_of
 from humaneval.crowd.form_page import Delivery, Form, render_form
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.keep import Sending, keep_all
@@ -101,10 +101,29 @@ def see_other(target: str) -> Response:
     return response
 
 
+class Given(NamedTuple):
+    """What opening a form leads to, and the passages of the row that was given."""
+
+    opened: Opened
+    passages: Sequence[Any] = ()
+
+
 def opened(hit: FoundHit, visit: Visit) -> Opened:
     """What opening a form leads to, once it is stored."""
     at = context()
     return at.writer.write_with(hit.study_id, open_all, Opening(at.engine, hit, visit))
+
+
+def given(hit: FoundHit, visit: Visit) -> Given:
+    """The same with what is to be shown at once."""
+    at = context()
+    return at.writer.write_with(hit.study_id, _all_given, Opening(at.engine, hit, visit))
+
+
+def _all_given(connection: Connection, openings: Sequence[Opening]) -> list[Given]:
+    found = open_all(connection, openings)
+    passages = passages_of(connection, [each.row_id for each in found if each.row_id])
+    return [Given(each, passages.get(each.row_id, ())) for each in found]
 
 
 def reopened(hit: FoundHit, assignment_id: int) -> Opened:

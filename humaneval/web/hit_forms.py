@@ -12,9 +12,9 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Opened, Outcome, Visit
+from humaneval.crowd.claims import Outcome, Visit
 from humaneval.crowd.forget import forget_refusal
-from humaneval.crowd.form_of_row import channel_of, form_shown, tests_at
+from humaneval.crowd.form_of_row import channel_of, form_shown, form_with, tests_at
 from humaneval.crowd.form_page import Delivery, question_style, render_handover
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import held_assignments
@@ -29,14 +29,15 @@ from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.web import messages
 from humaneval.web.forms import (
+    Given,
     by_program,
     context,
     form_page,
+    given,
     hit_with,
     kept,
     known_fields,
     only_looking,
-    opened,
     with_gaps,
     work_with,
 )
@@ -128,15 +129,16 @@ def show(hit_key: str) -> Response:
         is_id(id, PARAMETERS) for id in (assignment, worker)
     ):
         return messages.incomplete()
-    found = _opened(hit, ids)
-    if found is None:
+    opening = _given(hit, ids)
+    if opening is None:
         return messages.unsigned()
+    found = opening.opened
     refusal = _refusal(hit, found.outcome, _endpoint(hit).return_url.format(assignment=assignment))
     if refusal is not None:
         return refusal
     origin = _submit_origin(_endpoint(hit), ids["turkSubmitTo"])
     if found.row_id:
-        form = form_shown(context().engine, hit, found.row_id)
+        form = form_with(hit, opening.passages)
         return form_page(form, _delivery(hit.key, found.assignment_id, origin))
     work = work_with(found.assignment_id)
     if found.outcome is Outcome.ANSWERED:
@@ -157,7 +159,7 @@ def move(hit_key: str) -> Response:
         return messages.invalid()
     if signed_for != hit_key:
         return messages.invalid()
-    if _opened(hit, read_ids(MultiDict(parse_qsl(query)), PARAMETERS), move=True) is None:
+    if _given(hit, read_ids(MultiDict(parse_qsl(query)), PARAMETERS), move=True) is None:
         return messages.unsigned()
     return Response(status=303, headers={"Location": f"{messages.root()}form/{hit_key}?{query}"})
 
@@ -261,15 +263,15 @@ def _endpoint(hit: FoundHit) -> Endpoint:
     return endpoints.known(hit.endpoint, context().settings)
 
 
-def _opened(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Opened | None:
+def _given(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Given | None:
     """What opening the form of these ids leads to; None without the signature that this HIT needs."""
     assignment, worker, external_hit = ids["assignmentId"], ids["workerId"], ids["hitId"]
     confirmed = is_signed(hit.secret, assignment, worker, external_hit, ids[SIGNATURE])
     if hit.secret and not confirmed:
         return None
     visit = Visit(assignment, worker, now(), external_hit, move, by_program(), confirmed, returned=None)
-    found = opened(hit, visit)
-    if found.outcome is Outcome.BEYOND and confirmed:
+    found = given(hit, visit)
+    if found.opened.outcome is Outcome.BEYOND and confirmed:
         with connected(context().engine) as connection:
             held = held_assignments(connection, hit, MOST_ASKED)
         asked = [assignment, *(each for each in held if each != assignment)]
@@ -277,11 +279,11 @@ def _opened(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Ope
             returned = returned_of(_endpoint(hit).api_url, hit.secret, external_hit, asked)
         if assignment in returned:  # the address was kept
             return None
-        found = opened(hit, visit._replace(returned=returned))
-    elif found.outcome is Outcome.BEYOND:
+        found = given(hit, visit._replace(returned=returned))
+    elif found.opened.outcome is Outcome.BEYOND:
         in_hand = context().in_hand(hit.endpoint, hit.study_name, hit.external_id or "")
         if in_hand:
-            found = opened(hit, visit._replace(in_hand=in_hand))
+            found = given(hit, visit._replace(in_hand=in_hand))
     return found
 
 
