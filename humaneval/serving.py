@@ -29,6 +29,8 @@ FILES_BESIDE = 24
 """Open files that are not connections: libraries, logs, and the database's, besides those of each thread."""
 FILES_EACH, MOST_POOLED = 3, 15
 """Those of a thread's connection to an SQLite database, and how many of these a pool has at most."""
+FEWEST_CONNECTIONS, FEWEST_THREADS = 16, 4
+"""However few files may be open. What listens counts as connections, too: two for each socket."""
 SECONDS_TO_FINISH = 10.0
 CROWDED, ROOMY = 0.75, 0.5
 """From the first share of the connections on, those that wait are closed until the second is reached."""
@@ -82,9 +84,11 @@ class Servers:
         same time (0: all of them): Python runs one at a time, and in turns each would take longer. Those
         that are `waiting` do not count, nor do requests of the last rank.
         """
-        files, beside = _allowed_files(), FILES_BESIDE + FILES_EACH * min(threads, MOST_POOLED)
+        files = _allowed_files() - FILES_BESIDE
+        threads = min(threads, max(FEWEST_THREADS, (files - FEWEST_CONNECTIONS) // FILES_EACH))
         # More would make accept() fail again and again, as fast as it can.
-        self._most = max(4, min(MOST_CONNECTIONS, files - beside))
+        left = files - FILES_EACH * min(threads, MOST_POOLED)
+        self._most = max(FEWEST_CONNECTIONS, min(MOST_CONNECTIONS, left))
         dispatcher = _Dispatcher(rank, computing or threads)
         dispatcher.set_thread_count(threads)
         server = create_server(

@@ -102,11 +102,12 @@ def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
         assert "Traceback" not in server.log.read_text()
 
 
+@pytest.mark.parametrize("verb", [("serve",), ("market", "serve")], ids=" ".join)
 def test_with_few_files_a_server_takes_fewer_connections_and_stays_idle(
-    tmp_path: Path, sqlite_database: str
+    tmp_path: Path, sqlite_database: str, verb: tuple[str, ...]
 ) -> None:
     with (
-        serving(tmp_path, "serve", files=64, HUMANEVAL_DATABASE=sqlite_database) as server,
+        serving(tmp_path, *verb, files=64, HUMANEVAL_DATABASE=sqlite_database) as server,
         ExitStack() as stack,
     ):
         for _ in range(80):
