@@ -63,11 +63,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, which names a command that is spelt alike; here also one that means the same."""
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and SYNONYMS.get(name) in known:
+        meant = SYNONYMS.get(args[0])
+        if meant and self.find(args[0]) is None and self.find(meant):
             raise UsageError(
-                f"{ctx.command_path} has no command {name!r}",
-                f"Its name here is `{ctx.command_path} {SYNONYMS[name]}`.",
+                f"{ctx.command_path} has no command {args[0]!r}",
+                f"Its name here is `{ctx.command_path} {meant}`.",
             )
         return super().resolve_command(ctx, args)
 

@@ -37,6 +37,7 @@ LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "confi
 """Verbs that only show something. They must succeed, and need not move anything on."""
 UP = "a program that serves until it is stopped: tests/integration/test_up.py"
 NOT_WALKED = {
+    "humaneval/store/erase.py: db clean": "a database of 100 MB: tests/unit/test_erasing.py",
     "humaneval/study/scores.py: review x": "tests/integration/test_python.py runs the way out",
     "generators/causal/writer.py: train x --out FOLDER": "trains a model",
     "generators/checkpoints/card.py: train KIND --out FOLDER": "trains a model",
