@@ -118,11 +118,14 @@ def _the_requester_reads_answers_in_words(up: LinkStudy, question: str) -> None:
         assert SAID[question] in page.html or not path.startswith("passages/")
 
 
+@pytest.mark.parametrize(
+    "question", [pytest.param("detect", marks=pytest.mark.long), "prefer", "rate", "boundary"]
+)
 def test_people_of_known_skill_give_the_truth_back_at_the_marketplace(
-    sqlite_engine: Engine, platform: MTurk, form_server: Callable
+    sqlite_engine: Engine, platform: MTurk, form_server: Callable, question: str
 ) -> None:
-    fill(sqlite_engine, stories_of(4, 30))
-    create_study(sqlite_engine, "study", read("rate", QUESTIONS["rate"], annotators=PEOPLE), "")
+    fill(sqlite_engine, stories_of(6, 30), rest=question == "boundary")
+    create_study(sqlite_engine, "study", read(question, QUESTIONS[question], annotators=PEOPLE), "")
     plan_hits(open_study_at(sqlite_engine, "study", platform))
     forms = form_server(sqlite_engine)
     up = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=forms.url)
@@ -130,6 +133,6 @@ def test_people_of_known_skill_give_the_truth_back_at_the_marketplace(
     crowd = crowd_for(study, PEOPLE, SKILLS, careless=0.2, seed=4)
     assert work_through(crowd, up.preview_urls[0], study_key(study)) == (PEOPLE, 0)
     found = collect_work(open_study_at(sqlite_engine, "study", platform))
-    assert (found.responses, found.differences) == (4 * PEOPLE, ())
+    assert (found.responses, found.differences) == (PEOPLE * study.settings.row_size, ())
     why = [work.excluded for work in review_work(study, "local")]
     _hold_the_truth(study, why.count(MISSED_CONTROL))
