@@ -2,6 +2,7 @@
 
 HumanEvalError              exit 1
 ├── UsageError              exit 2: the command or its arguments are invalid
+├── DeclinedError           exit 2: a person answered no, and nothing was done
 ├── SettingsError           exit 2: a setting is missing or wrong
 ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
 ├── StoreError              exit 1: the database is missing, of another revision, or busy
@@ -32,6 +33,10 @@ class UsageError(HumanEvalError):
     """The command or its arguments are invalid."""
 
     exit_code = 2
+
+
+class DeclinedError(UsageError):
+    """A person answered no to the question whether to go on. The message is a sentence, and no error."""
 
 
 class SettingsError(HumanEvalError):

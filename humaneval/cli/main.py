@@ -16,7 +16,7 @@ import click
 
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
-from humaneval.errors import HumanEvalError, OutputError, UsageError
+from humaneval.errors import DeclinedError, HumanEvalError, OutputError, UsageError
 from humaneval.text import printable, use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -240,7 +240,10 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
     except HumanEvalError as error:
         failure = _Failure(type(error).__name__, error.message, error.hint, error.exit_code)
         if not (isinstance(error, OutputError) and error.reader_gone):  # `| head` is no mistake
-            _complain(f"Error: {failure.message}", *(f"  {line}" for line in failure.hint.splitlines()))
+            if isinstance(error, DeclinedError):
+                _complain(f"{failure.message} {failure.hint}".rstrip())
+            else:
+                _complain(f"Error: {failure.message}", *(f"  {line}" for line in failure.hint.splitlines()))
     except click.ClickException as error:
         vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"

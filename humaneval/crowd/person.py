@@ -50,6 +50,7 @@ ABOUT_NOBODY = frozenset(
         "infills",
         "studies",
         "study_additions",
+        "study_blanks",
         "passages",
         "rows",
         "row_passages",

@@ -18,6 +18,7 @@ from humaneval.store.people import ConsentTextRow as ConsentTextRow
 from humaneval.store.people import DeletedFormRow as DeletedFormRow
 from humaneval.store.people import ExportRow as ExportRow
 from humaneval.store.people import ForgottenRow as ForgottenRow
+from humaneval.store.study_blanks import StudyBlankRow as StudyBlankRow
 from humaneval.store.types import Base, between, index_where, now, one_of
 
 

@@ -23,6 +23,7 @@ from humaneval.store.tables import (
     StoryRow,
     StudyRow,
 )
+from humaneval.study.delete import ways_on
 from humaneval.study.file import StudyFile
 from humaneval.study.laid_out import (
     Planned,
@@ -33,10 +34,12 @@ from humaneval.study.laid_out import (
     lay_out,
     of_length,
 )
+from humaneval.study.own_blanks import store_blanks
 from humaneval.study.stored import hash_of_rows, length_of_study
 from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.study.usable_infills import (
     AT_ONCE,
+    Only,
     common_blanks,
     length_of,
     refuse_other_kind,
@@ -82,8 +85,10 @@ class Created:
     """Sentences about settings that hardly fit the stories and infills."""
 
 
-def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Created:
+def create_study(engine: Engine, name: str, study: StudyFile, text: str, only: Only | None = None) -> Created:
     """Design and store study `name`. Making it again with the same settings changes nothing.
+
+    With `only`, it shows these blanks and no others, now and if it is enlarged.
 
     Raises DesignError, with a count for each generator, if infills have a status that is neither `ok` nor
     allowed by the study.
@@ -94,8 +99,8 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         existing = _existing(session, name, study)
         if existing is not None:
             return _summary(session, existing)
-        study = of_length(study, length_of(session, study))
-        common = common_blanks(session, study)
+        study = of_length(study, length_of(session, study, only=only))
+        common = common_blanks(session, study, only=only)
         refuse_unequal_processing(session, study)
         refuse_other_kind(session, study)
         design = design_of(study, common, study.design.annotators)
@@ -118,6 +123,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
             session.add(row)
             session.flush()
             store_rows(session, row.id, planned)
+            store_blanks(session, row.id, only or {})
     left_out = LeftOut(common.stories, common.stories - len(common.blanks), common.same_text, common.lacking)
     with reading(engine) as session:
         made = _summary(session, session.get_one(StudyRow, row.id), left_out if made_now else None)
@@ -155,7 +161,7 @@ def _existing(session: Session, name: str, study: StudyFile) -> StudyRow | None:
     if existing is not None and existing.settings_hash != _as_created(session, existing, study).hash:
         raise UsageError(
             f"study {name!r} exists with other settings",
-            "A study never changes: choose another name.",
+            ways_on(session, existing),
         )
     return existing
 

@@ -24,6 +24,7 @@ from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow,
 from humaneval.study.create import store_rows
 from humaneval.study.file import MOST_ROWS
 from humaneval.study.laid_out import by_name, design_hash, design_of, lay_out
+from humaneval.study.own_blanks import stored_blanks
 from humaneval.study.stored import Study, hash_of_rows
 from humaneval.study.usable_infills import Shown, common_blanks, shown_by
 from humaneval.text import counted
@@ -181,7 +182,8 @@ def _larger(session: Session, study: Study, annotators: int) -> _Larger:
             f" {annotators:,} more are too many",
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )
-    design = design_of(settings, common_blanks(session, settings, row.created_at), before + annotators)
+    common = common_blanks(session, settings, row.created_at, stored_blanks(session, row.id))
+    design = design_of(settings, common, before + annotators)
     shown = shown_by(session, by_name(settings), design.rows, row.created_at)
     if design_hash(settings, design.rows[:before], shown) != hash_of_rows(session, row):
         raise DesignError(

@@ -37,6 +37,7 @@ from humaneval.stories import Problem
 from humaneval.study.create import Created, create_study
 from humaneval.study.file import StudyFile
 from humaneval.study.from_table_rows import Contents, Entry
+from humaneval.study.usable_infills import Only
 from humaneval.text import ENGLISH
 
 
@@ -132,14 +133,18 @@ def store_table(
     text: str,
     contents: Contents,
     generators: Sequence[Generator],
+    only: Only,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> Created:
-    """Store stories, infills and study, each through its own door. After a kill, the same call goes on."""
+    """Store stories, infills and study, each through its own door. After a kill, the same call goes on.
+
+    The study shows the blanks in `only`.
+    """
     add_stories(engine, contents.stories)
     for generator in generators:
         blanks = list(generator.entries) if isinstance(generator, TableSystem) else _first(contents.blanks)
         run(engine, generator, blanks, advance)
-    return create_study(engine, name, settings, text)
+    return create_study(engine, name, settings, text, only)
 
 
 def number_of_infills(contents: Contents, generators: Sequence[Generator]) -> int:

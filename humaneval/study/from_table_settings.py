@@ -17,7 +17,7 @@ from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
 from humaneval.study.from_table_rows import Contents, another_name
 from humaneval.study.laid_out import design_of
 from humaneval.study.presets import laid_by
-from humaneval.study.usable_infills import SAMPLE, CommonBlanks
+from humaneval.study.usable_infills import SAMPLE, CommonBlanks, Only
 from humaneval.text import ENGLISH, counted
 
 FEWEST = 3
@@ -40,6 +40,8 @@ class Settled(NamedTuple):
 
     read: ReadStudyFile
     said: tuple[str, ...]
+    only: Only
+    """The blanks that every system of the table has filled, at the positions of the study."""
     lacking: Mapping[str, int]
     """For each system, the blanks of the table that it has not filled: they are left out for all."""
 
@@ -71,11 +73,12 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     read = read_study_file(
         asked.file, preset=asked.preset, overrides={"design": design, **({"page": page} if page else {})}
     )
-    used = sum(any(at in design["positions"] for at in filled) for filled in common.values())
-    if used < len(contents.stories):
+    only = {story: filled.intersection(design["positions"]) for story, filled in common.items()}
+    only = {story: filled for story, filled in only.items() if filled}
+    if (used := len(only)) < len(contents.stories):
         said.append(f"The study can show {used:,} of the {len(contents.stories):,} stories.")
     _try_out(read.settings, contents, common, chosen, said)
-    return Settled(read, tuple(said), _lacking(contents, read.settings))
+    return Settled(read, tuple(said), only, _lacking(contents, read.settings))
 
 
 def _lacking(contents: Contents, settings: StudyFile) -> dict[str, int]:
@@ -303,6 +306,6 @@ def _try_out(
         )
     elif chosen:
         said.append(
-            f"With {counted(design.annotators, 'annotator')} {shown:,} of the {every:,} passages are judged."
-            " --annotators sets another number."
+            f"With {counted(design.annotators, 'annotator')} {shown:,} of the {every:,} passages are judged;"
+            " the others are in no form. --annotators sets another number."
         )

@@ -3,41 +3,88 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, exists, select
 from sqlalchemy.orm import Session
 
-from humaneval.domain import FROM_TABLE, Blank, Generator, Infill, shown_statuses
+from humaneval.domain import FROM_TABLE, Blank, Generator, Infill
 from humaneval.errors import UsageError
 from humaneval.infills.generate import judge, taken_names
 from humaneval.infills.rest import judge_rest
 from humaneval.store.engine import reading
-from humaneval.store.stories import of_split
-from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow, StudyRow
+from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow, StudyBlankRow, StudyRow
+from humaneval.study.delete import is_used, ways_on
 from humaneval.study.file import StudyFile
 from humaneval.study.from_table_rows import Contents, Entry, another_name
-from humaneval.study.usable_infills import AT_ONCE, SAMPLE
+from humaneval.study.usable_infills import AT_ONCE, SAMPLE, Only
 from humaneval.text import command, counted, listed, quoted
 
 _Key = tuple[tuple[str, ...], int, int]
 """A blank by what a reader of the story sees: its sentences, the position, and the number of the draw."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """An infill in the database: its text, and whether a study with these settings may show it."""
+def refuse_another_table(
+    engine: Engine, name: str, settings: StudyFile, contents: Contents, only: Only
+) -> None:
+    """Raise UsageError if study `name` is there and was made from a table that shows something else."""
+    with reading(engine) as session:
+        study = session.scalar(select(StudyRow).where(StudyRow.name == name))
+        if study is None:
+            return
+        differs = _differences(session, study, settings, contents, only)
+        if differs:
+            raise UsageError(
+                f"study {name!r} was made from another table: {differs}; nothing was stored",
+                ways_on(session, study),
+            )
 
-    text: str
-    usable: bool
+
+def _differences(
+    session: Session, study: StudyRow, settings: StudyFile, contents: Contents, only: Only
+) -> str:
+    """How the table of a stored study differs from this one in what it shows; empty if it does not."""
+    before, now = study.settings["design"]["generators"], settings.design.generators
+    if set(before) != set(now):
+        return f"it shows {listed(sorted(before))}; this one shows {listed(sorted(now))}"
+    texts = {blank.story.id: blank.story.sentences for blank in contents.blanks}
+    new = {(texts[key], position) for key, positions in only.items() for position in positions}
+    old = _blanks_of(session, study) or new  # an older study has no list of its blanks
+    gone, more, both = old - new, new - old, old & new
+    other = 0
+    for system in set(contents.systems) & set(now):
+        stored = _stored(session, system)
+        for entry in contents.systems[system]:
+            key = _key(entry.blank)
+            shown = key[:2] in both and entry.blank.sample == SAMPLE
+            other += shown and stored.get(key) != _judged(entry, settings.asked.rest)
+    told = [
+        *([f"{counted(other, 'sentence')} of systems"] if other else []),
+        *([f"{counted(len(gone), 'blank')} that only it has"] if gone else []),
+        *([f"{counted(len(more), 'blank')} that only this one has"] if more else []),
+    ]
+    if not told:
+        return ""
+    example = min(more or gone, default=None)
+    where = f", for example sentence {example[1]} of “{quoted(' '.join(example[0]), 60)}”" if example else ""
+    return f"they differ in {' and '.join(told)}{where}"
+
+
+def _blanks_of(session: Session, study: StudyRow) -> set[tuple[tuple[str, ...], int]]:
+    """The blanks that a study from a table may show."""
+    lines = session.execute(
+        select(StoryRow.sentences, StudyBlankRow.position)
+        .join(StudyBlankRow, StudyBlankRow.story_id == StoryRow.id)
+        .where(StudyBlankRow.study_id == study.id)
+    )
+    return {(tuple(sentences), position) for sentences, position in lines}
 
 
 def refuse_stored(
     engine: Engine, name: str, generators: Sequence[Generator], settings: StudyFile, contents: Contents
 ) -> None:
-    """Raise UsageError if what the database has under these names would mix with the table, or is lacking."""
+    """Raise UsageError if what the database has under these names differs from the table, or is lacking."""
     with reading(engine) as session:
         kinds = dict(session.execute(select(GeneratorRow.name, GeneratorRow.kind)).all())
         if unknown := set(settings.design.generators) - set(kinds) - {one.name for one in generators}:
@@ -47,11 +94,8 @@ def refuse_stored(
             )
         compared = [one for one in generators if one.provenance.kind == kinds.get(one.name) == FROM_TABLE]
         for one in compared:
-            _refuse_another(
-                session, name, one.name, contents, _stored(session, one.name, settings), settings.asked.rest
-            )
-        if not session.scalar(select(StudyRow.id).where(StudyRow.name == name)):
-            _refuse_more(session, name, settings, contents, kinds)
+            stored = _stored(session, one.name)
+            _refuse_another(session, name, one.name, contents, stored, settings.asked.rest)
     if taken := taken_names(engine, [one for one in generators if one not in compared]):
         _refuse_taken(engine, name, taken, settings, contents)
 
@@ -75,14 +119,14 @@ def _refuse_another(
     name: str,
     system: str,
     contents: Contents,
-    stored: Mapping[_Key, _Stored],
+    stored: Mapping[_Key, str],
     rest: bool,
 ) -> None:
     """Raise UsageError if the database has another sentence for a blank than the table."""
     other = [
-        (entry, there.text)
+        (entry, there)
         for entry in contents.systems[system]
-        if (there := stored.get(_key(entry.blank))) and there.text != _judged(entry, rest)
+        if (there := stored.get(_key(entry.blank))) is not None and there != _judged(entry, rest)
     ]
     if not other:
         return
@@ -91,47 +135,8 @@ def _refuse_another(
     raise UsageError(
         f"line {entry.line}, column {entry.column}: the sentence is “{quoted(entry.text, 200)}”, but for this"
         f" blank the database has “{quoted(text, 200)}” by {system}{more}",
-        _way_out(session, name, system, contents),
+        _way_out(session, name, system, contents, entry.blank),
     )
-
-
-def _refuse_more(
-    session: Session, name: str, settings: StudyFile, contents: Contents, kinds: Mapping[str, str]
-) -> None:
-    """Raise UsageError if the study would also show blanks that only an earlier table has filled.
-
-    A study shows every blank that all its generators have filled, wherever their infills are from.
-    """
-    table = {system: {_key(entry.blank) for entry in entries} for system, entries in contents.systems.items()}
-    every = {_key(blank) for blank in contents.blanks}
-    added: list[set[_Key]] = []
-    meant: list[set[_Key]] = []
-    for generator in settings.design.generators:
-        stored: set[_Key] = set()
-        if generator in kinds:
-            found = _stored(session, generator, settings)
-            stored = {key for key, one in found.items() if one.usable}
-        own = table.get(generator, every if generator not in kinds or _is_own(generator, settings) else set())
-        added.append(stored | own)
-        meant.append(own if generator in table else stored | own)
-    wanted = settings.design.positions
-    more = {key for key in _in_all(added) - _in_all(meant) if key[1] in wanted}
-    if more:
-        story, position, _ = min(more)
-        told = quoted(" ".join(story), 80)
-        raise UsageError(
-            f"the study would also show {counted(len(more), 'blank')} of an earlier table, which these"
-            f" systems filled there and not in this one: for example sentence {position} of “{told}”",
-            _apart(name),
-        )
-
-
-def _in_all(blanks: Sequence[set[_Key]]) -> set[_Key]:
-    return blanks[0].intersection(*blanks[1:])
-
-
-def _is_own(generator: str, settings: StudyFile) -> bool:
-    return generator in (settings.design.control, settings.design.human)
 
 
 def _judged(entry: Entry, rest: bool) -> str:
@@ -143,40 +148,52 @@ def _key(blank: Blank) -> _Key:
     return blank.story.sentences, blank.position, blank.sample
 
 
-def _stored(session: Session, name: str, settings: StudyFile) -> dict[_Key, _Stored]:
-    """The infills under a name for the stories that the study may show."""
-    usable: Collection[str] = shown_statuses(settings.design.allow)
+def _stored(session: Session, name: str) -> dict[_Key, str]:
+    """The infills under a name, by blank."""
     lines = session.execute(
-        select(StoryRow.sentences, InfillRow.position, InfillRow.sample, InfillRow.text, InfillRow.status)
+        select(StoryRow.sentences, InfillRow.position, InfillRow.sample, InfillRow.text)
         .join(StoryRow, StoryRow.id == InfillRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
-        .where(GeneratorRow.name == name, of_split(session, settings.design.split)),
+        .where(GeneratorRow.name == name),
         execution_options={"yield_per": AT_ONCE},
     )
-    return {
-        (tuple(sentences), position, sample): _Stored(
-            text, status in usable and bool(text) and sample == SAMPLE
-        )
-        for sentences, position, sample, text, status in lines
-    }
+    return {(tuple(sentences), position, sample): text for sentences, position, sample, text in lines}
 
 
-def _way_out(session: Session, name: str, system: str, contents: Contents) -> str:
-    """How to make the study although the name has other infills. Each way works when it is followed."""
-    shown = session.scalar(
-        select(StudyRow.name)
-        .join(PassageRow, PassageRow.study_id == StudyRow.id)
+def _way_out(session: Session, name: str, system: str, contents: Contents, blank: Blank | None = None) -> str:
+    """How to make the study although the name has other infills. Each way works when it is followed.
+
+    `blank` is that of a sentence from an earlier table.
+    """
+    passages = (
+        select(PassageRow.study_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(GeneratorRow.name == system)
-        .limit(1)
     )
-    if shown is None:
+    studies = session.scalars(select(StudyRow).where(StudyRow.id.in_(passages)).order_by(StudyRow.id)).all()
+    if not studies:
         forget = command("generators", "forget", system)
         return f"No study shows them: delete them with `{forget}`, and run this command again."
+    others = f"{_apart(name)} Or call the system something else here: {another_name(contents, system)}."
+    of_blank = [one for one in studies if blank is not None and _shows(session, one, blank)]
+    if not of_blank or any(is_used(session, one) for one in of_blank):
+        return f"Study {(of_blank or studies)[0].name!r} shows {system}, so it stays. {others}"
+    shown = of_blank[0].name
     return (
-        f"Study {shown!r} shows it, so it stays: no command removes a study. {_apart(name)} Or call the"
-        f" system something else here: {another_name(contents, system)}."
+        f"Study {shown!r} shows it, and nobody has seen that study: if this table replaces it, delete it with"
+        f" `{command('study', 'delete', shown)}`, and run this command again. {others}"
     )
+
+
+def _shows(session: Session, study: StudyRow, blank: Blank) -> bool:
+    """Whether a study from a table may show a blank."""
+    shown = exists().where(
+        StudyBlankRow.study_id == study.id,
+        StudyBlankRow.position == blank.position,
+        StudyBlankRow.story_id == StoryRow.id,
+        StoryRow.key == blank.story.id,
+    )
+    return bool(session.scalar(select(shown)))
 
 
 def _apart(name: str) -> str:

@@ -16,6 +16,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import READ_TOGETHER, rows_in
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
+from humaneval.study.own_blanks import stored_blanks
 from humaneval.study.stored import Study, length_of_study
 from humaneval.study.usable_infills import drawn_stories
 
@@ -78,7 +79,7 @@ def _longest(settings: StudyFile, sentences: int) -> int:
 def plan_of_study(study: Study) -> Plan:
     """The plan of a stored study, with its present rows and the stories that more rows could use."""
     with reading(study.engine) as session:
-        stories = max(_stories_left(session, study.settings), _stories_of(session, study))
+        stories = max(_stories_left(session, study), _stories_of(session, study))
         length = length_of_study(session, study.id)
         return plan_of(study.settings, stories=stories, rows=rows_in(session, study.id), sentences=length)
 
@@ -148,9 +149,9 @@ def _stories_of(session: Session, study: Study) -> int:
     return session.scalar(query) or 0
 
 
-def _stories_left(session: Session, settings: StudyFile) -> int:
+def _stories_left(session: Session, study: Study) -> int:
     """How many stories, by their text, have infills by all generators: those that more rows could use."""
-    design = settings.design
+    design = study.settings.design
     filled = (
         select(InfillRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
@@ -158,7 +159,7 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
         .group_by(InfillRow.story_id)
         .having(func.count(InfillRow.generator_id.distinct()) == len(design.generators))
     )
-    drawn = drawn_stories(session, settings)
+    drawn = drawn_stories(session, study.settings, only=stored_blanks(session, study.id))
     ready = set(session.scalars(filled))
     return len({story.text for story in drawn if story.id in ready})
 

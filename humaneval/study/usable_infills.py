@@ -7,17 +7,16 @@ texts are read for the rows of a design alone.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, String, case, cast, func, literal, or_, select
 from sqlalchemy.orm import Session
 
-from humaneval.design.partial import refuse_few
 from humaneval.design.rows import Cell
 from humaneval.domain import FROM_TABLE, MOST_SENTENCES, SENTENCES, shown_statuses
 from humaneval.errors import DesignError
@@ -27,12 +26,17 @@ from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
+from humaneval.study.unusable_infills import refuse_nothing, refuse_unfit, unfit_infills
 from humaneval.text import as_read, command, listed
 
 SAMPLE = 1
 """Which sample of an infill a study shows."""
 AT_ONCE = 10_000
 """How many lines are read at once: a database may hold millions, and few of them are shown."""
+
+
+Only = Mapping[str, Collection[int]]
+"""The blanks of a study that shows no others: the positions by the story's key."""
 
 
 class Filled(NamedTuple):
@@ -78,11 +82,16 @@ class ShownStory(NamedTuple):
     sentences: tuple[str, ...]
 
 
-def common_blanks(session: Session, study: StudyFile, until: datetime | None = None) -> CommonBlanks:
-    """What a study can show, as of now or of `until`. Raises DesignError if infills are not suitable."""
-    drawn = drawn_stories(session, study, until)
+def common_blanks(
+    session: Session, study: StudyFile, until: datetime | None = None, only: Only | None = None
+) -> CommonBlanks:
+    """What a study can show, as of now or of `until`. Raises DesignError if infills are not suitable.
+
+    With `only`, nothing but these blanks.
+    """
+    drawn = drawn_stories(session, study, until, only)
     generators = _generators(session, study)
-    sentences = length_of(session, study, until)
+    sentences = length_of(session, study, until, only)
     there = [InfillRow.created_at <= until] if until is not None else []
     infills = [
         InfillRow.generator_id.in_(generators.values()),
@@ -97,23 +106,23 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
         *_whole_rests(study, generators, sentences),
     ]
     usable = shown_statuses(study.design.allow)
-    filled, most, all_fit = _filled(session, list(generators.values()), drawn, infills, usable)
-    unfit = {} if all_fit else _unfit(session, generators, infills, usable)
+    filled, most, others = _filled(session, list(generators.values()), drawn, infills, usable)
+    wanted = _wanted(study, drawn, only)
+    unfit = unfit_infills(session, generators, infills, usable, only) if (others & wanted).any() else {}
     # What is left if all is allowed comes first: if that is nothing, allowing would not help.
-    wanted = sum(1 << position for position in study.design.positions)
     common = np.bitwise_and.reduce(filled, axis=0) & wanted
     allowed = np.bitwise_and.reduce(most, axis=0) & wanted
     ids: dict[bytes, list[int]] = defaultdict(list)
     for at, story in enumerate(drawn):
         ids[story.text].append(at)
     if not allowed.any():
-        _refuse_nothing(session, generators, infills, len(ids))
+        refuse_nothing(session, generators, infills, len(ids))
     if unfit:
-        _refuse_unfit(study, unfit, allowed)
+        refuse_unfit(study, unfit, allowed)
     # Of several ids of one text, that with the most blanks: no form may show a text twice.
     chosen = [max(same, key=lambda at: int(common[at]).bit_count()) for same in ids.values()]
     kept = [at for at in chosen if common[at]]
-    left = np.bitwise_count(wanted & ~filled[:, kept]).sum(axis=1)
+    left = np.bitwise_count(wanted[kept] & ~filled[:, kept]).sum(axis=1)
     positions = {
         mask: tuple(at for at in range(1, MOST_SENTENCES + 1) if mask & (1 << at))
         for mask in set(common[kept].tolist())
@@ -124,6 +133,18 @@ def common_blanks(session: Session, study: StudyFile, until: datetime | None = N
         len(ids),
         len(drawn) - len(ids),
     )
+
+
+def _wanted(study: StudyFile, drawn: Sequence[Drawn], only: Only | None) -> NDArray[np.int64]:
+    """For each story, the positions that the study may show: bit p for position p."""
+    wanted = np.full(len(drawn), _bits(study.design.positions), dtype=np.int64)
+    if only is not None:
+        wanted &= np.array([_bits(only[story.key]) for story in drawn], dtype=np.int64)
+    return wanted
+
+
+def _bits(positions: Iterable[int]) -> int:
+    return sum(1 << position for position in positions)
 
 
 def infills_of(cell: Cell, conditions: Mapping[str, Condition]) -> tuple[Cell, ...]:
@@ -212,7 +233,9 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
         )
 
 
-def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> list[Drawn]:
+def drawn_stories(
+    session: Session, study: StudyFile, until: datetime | None = None, only: Only | None = None
+) -> list[Drawn]:
     """The stories of the study's design, as of now or of `until`. Raises DesignError without any."""
     query = select(StoryRow.id, StoryRow.key, StoryRow.sentences).where(
         of_split(session, study.design.split, until)
@@ -221,6 +244,8 @@ def drawn_stories(session: Session, study: StudyFile, until: datetime | None = N
     texts: set[bytes] = set()
     lines = session.execute(query.order_by(StoryRow.id), execution_options={"yield_per": AT_ONCE})
     for number, key, sentences in lines:
+        if only is not None and key not in only:
+            continue
         read = as_read(sentences).encode("utf-8", "surrogatepass")
         text = hashlib.blake2b(read, digest_size=16).digest()
         texts.add(text)
@@ -235,19 +260,23 @@ def drawn_stories(session: Session, study: StudyFile, until: datetime | None = N
     return stories
 
 
-def length_of(session: Session, study: StudyFile, until: datetime | None = None) -> int:
+def length_of(
+    session: Session, study: StudyFile, until: datetime | None = None, only: Only | None = None
+) -> int:
     """How many sentences each story of the study's split has. Raises DesignError, with counts, if they
     differ."""
     length = func.json_array_length(StoryRow.sentences)
-    counts: dict[int, int] = dict(
-        session.execute(
-            select(length, func.count()).where(of_split(session, study.design.split, until)).group_by(length)
-        ).all()
-    )
+    there = of_split(session, study.design.split, until)
+    counts: Mapping[int, int]
+    if only is None:
+        counts = dict(session.execute(select(length, func.count()).where(there).group_by(length)).all())
+    else:
+        told = session.execute(select(StoryRow.key, length).where(there))
+        counts = Counter(number for key, number in told if key in only)
     if len(counts) > 1:
-        told = ", ".join(f"{counts[one]:,} of {one}" for one in sorted(counts))
+        each = ", ".join(f"{counts[one]:,} of {one}" for one in sorted(counts))
         raise DesignError(
-            f"the stories have different numbers of sentences ({told}), and those of a study have the same",
+            f"the stories have different numbers of sentences ({each}), and those of a study have the same",
             _of_one_length(session),
         )
     return next(iter(counts), SENTENCES)
@@ -297,8 +326,8 @@ class _Filled(NamedTuple):
     usable: NDArray[np.int64]
     allowed: NDArray[np.int64]
     """The same if every status was allowed."""
-    all_fit: bool
-    """Whether no infill has another status."""
+    others: NDArray[np.int64]
+    """The positions of infills with another status."""
 
 
 def _filled(
@@ -310,87 +339,31 @@ def _filled(
 ) -> _Filled:
     fits = InfillRow.status.in_(usable)
     # Nobody can mark an empty sentence, whatever statuses are allowed.
-    bit = case((InfillRow.text != "", literal(1).bitwise_lshift(InfillRow.position)), else_=0)
+    place = literal(1).bitwise_lshift(InfillRow.position)
+    bit = case((InfillRow.text != "", place), else_=0)
     of_stories = (
         select(
             InfillRow.generator_id,
             InfillRow.story_id,
             func.sum(case((fits, bit), else_=0)).label("usable"),
             func.sum(bit).label("allowed"),
-            func.sum(case((fits, 0), else_=1)).label("unfit"),
+            func.sum(case((fits, 0), else_=place)).label("others"),
         )
         .where(*infills)
         .group_by(InfillRow.generator_id, InfillRow.story_id)
         .subquery()
     )
     # Most stories are alike, so a few lines tell of all: a line each would take most of the time.
-    alike = (of_stories.c.generator_id, of_stories.c.usable, of_stories.c.allowed)
+    alike = tuple(of_stories.c[name] for name in ("generator_id", "usable", "allowed", "others"))
     stories = func.aggregate_strings(cast(of_stories.c.story_id, String), ",")
-    query = select(*alike, func.sum(of_stories.c.unfit), stories).group_by(*alike)
-    found = np.zeros((2, len(generators), len(drawn)), dtype=np.int64)
+    query = select(*alike, stories).group_by(*alike)
+    found = np.zeros((3, len(generators), len(drawn)), dtype=np.int64)
     ids = np.array([story.id for story in drawn])
-    place = {number: at for at, number in enumerate(generators)}
-    unfit = 0
-    for generator, shown, allowed, others, listed_ids in session.execute(query):
-        at = np.searchsorted(ids, np.fromstring(listed_ids, dtype=np.int64, sep=","))
-        found[0, place[generator], at], found[1, place[generator], at] = int(shown), int(allowed)
-        unfit += int(others)
-    return _Filled(found[0], found[1], not unfit)
-
-
-def _unfit(
-    session: Session,
-    generators: Mapping[str, int],
-    infills: Sequence[ColumnElement[bool]],
-    usable: Collection[str],
-) -> dict[str, dict[str, int]]:
-    """For each generator that has some, how many infills of which status cannot be shown."""
-    names = {number: name for name, number in generators.items()}
-    counts = session.execute(
-        select(InfillRow.generator_id, InfillRow.status, func.count())
-        .where(*infills, InfillRow.status.not_in(usable))
-        .group_by(InfillRow.generator_id, InfillRow.status)
-    )
-    unfit: dict[str, dict[str, int]] = defaultdict(dict)
-    for generator, status, number in counts:
-        unfit[names[generator]][status] = number
-    return unfit
-
-
-def _refuse_unfit(
-    study: StudyFile, unfit: Mapping[str, Mapping[str, int]], allowed: NDArray[np.int64]
-) -> NoReturn:
-    """Raise DesignError: some infills may not be shown. `allowed` are the blanks if all were."""
-    for position in study.design.positions:
-        refuse_few(position, int((allowed & (1 << position) != 0).sum()), study.row_size)
-    listed = "; ".join(
-        f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-        for name, counts in sorted(unfit.items())
-    )
-    statuses = sorted({status for counts in unfit.values() for status in counts})
-    raise DesignError(
-        f"some infills cannot be shown ({listed})",
-        "Correct the generator, or accept these infills with "
-        + " ".join(f"--allow '{status}'" for status in statuses)
-        + f"; the study records it. It then has {int((allowed != 0).sum()):,} of {allowed.size:,} stories:"
-        " blanks without any text are left out.",
-    )
-
-
-def _refuse_nothing(
-    session: Session, generators: Mapping[str, int], infills: Sequence[ColumnElement[bool]], texts: int
-) -> NoReturn:
-    """Raise DesignError: no story has infills by every generator."""
-    counts = dict(
-        session.execute(
-            select(InfillRow.generator_id, func.count(InfillRow.story_id.distinct()))
-            .where(*infills, InfillRow.text != "")
-            .group_by(InfillRow.generator_id)
-        ).all()
-    )
-    told = ", ".join(f"{name} {counts.get(number, 0):,}" for name, number in generators.items())
-    raise DesignError(
-        f"none of the {texts:,} stories has infills by every generator",
-        f"Stories with infills: {told}."
-        f" `{command('generate', '--generator', 'KIND', '--as', 'NAME')}` fills the others.",
-    )
+    row = {number: at for at, number in enumerate(generators)}
+    for generator, *masks, listed_ids in session.execute(query):
+        there = np.fromstring(listed_ids, dtype=np.int64, sep=",")
+        at = np.searchsorted(ids, there)
+        at = at[ids[at] == there]  # the others are stories that the study does not show
+        for one, mask in zip(found, masks, strict=True):
+            one[row[generator], at] = int(mask)
+    return _Filled(*found)

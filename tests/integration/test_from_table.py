@@ -11,7 +11,15 @@ import pytest
 from sqlalchemy import func, select
 
 from humaneval.store.engine import open_engine, reading
-from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow, StudyRow
+from humaneval.store.tables import (
+    GeneratorRow,
+    InfillRow,
+    PassageRow,
+    RunRow,
+    StoryRow,
+    StudyBlankRow,
+    StudyRow,
+)
 from humaneval.study import from_table
 from tests.commands import Command
 from tests.unit.test_from_table import FIVE, by_a, by_b, story
@@ -60,6 +68,11 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     published = command("publish", "mine", "--to", "local", "--json").json
     assert (published["made"], published["assignments"]) == (3, 20)
+    assert "study 'mine' was published or used" in command("study", "delete", "mine").err
+    save(changed_in("position")[0], name="corrected.csv")
+    corrected = command("study", "create", "mine", "--from", "corrected.csv", "--yes")
+    assert "It was published or used, so it never changes: choose another name." in corrected.err
+    assert count(there, StudyRow) == 1
     engine = open_engine(f"sqlite:///{there}")
     with reading(engine) as session:
         generator = session.scalars(select(GeneratorRow).where(GeneratorRow.name == "model a")).one()
@@ -112,6 +125,8 @@ def test_without_a_terminal_the_command_to_repeat_is_said_and_nothing_stored(
     Path("table.csv").write_text("\n".join([*lines[:-1], lines[-1].replace(by_a("Tom0"), "")]))
     refused = command(*arguments)
     assert refused.code == 2
+    assert "Nothing was stored. Correct the file, or say what a column holds" in refused.err
+    assert "Error" not in refused.err
     assert "table.csv:22: column model a: the cell is empty" in refused.err  # before the question
     assert "The study can show 20 of the 21 stories." in refused.err
     assert not there.exists()
@@ -173,37 +188,127 @@ def test_a_sentence_that_differs_is_named_and_each_way_out_works(
     changed = rows()
     changed[4][6] = changed[7][6] = "It was a fine day."
     save(changed)
-    for name in ("mine", "other"):  # the study of the first table is there with the same settings
-        told = command("study", "create", name, "--from", "table.csv", "--yes")
-        assert told.code == 2
-        assert (
-            "line 6, column model a: the sentence is “It was a fine day.”, but for this blank the database"
-            f" has “{rows()[4][6]}” by model a (and 1 more cell)"
-        ) in told.err
-        assert "Study 'mine' shows it, so it stays: no command removes a study." in told.err
-        assert "something else here: --map 'model a=system:model a-2'." in told.err
-        assert f"run export HUMANEVAL_DATABASE={name}.db and then this command again" in told.err
+    told = command("study", "create", "other", "--from", "table.csv", "--yes")
+    assert told.code == 2
+    assert (
+        "line 6, column model a: the sentence is “It was a fine day.”, but for this blank the database"
+        f" has “{rows()[4][6]}” by model a (and 1 more cell)"
+    ) in told.err
+    assert "Study 'mine' shows it, and nobody has seen that study" in told.err
+    assert "something else here: --map 'model a=system:model a-2'." in told.err
+    assert "run export HUMANEVAL_DATABASE=other.db and then this command again" in told.err
     renamed = ("--map", "model a=system:model a-2")
     assert command("study", "create", "again", "--from", "table.csv", "--yes", *renamed).code == 0
     assert (count(there, StoryRow), count(there, StudyRow)) == (20, 2)
+    assert command("study", "delete", "mine").code == 0
+    assert command("study", "create", "other", "--from", "table.csv", "--yes").code == 0
     monkeypatch.setenv("HUMANEVAL_DATABASE", "other.db")
     made = command("study", "create", "other", "--from", "table.csv", "--yes")
     assert "80 passages from 20 stories" in made.out
 
 
-def test_a_mistyped_story_does_not_join_its_correction(command: Command, there: Path) -> None:
+def changed_in(what: str) -> tuple[list[list[Any]], Sequence[str]]:
+    """The usual table with one difference."""
+    lines, header = rows(), HEADER
+    if what == "sentence":
+        lines[4][6] = "It was a fine day."
+    elif what == "position":
+        lines[4][5], lines[5][5] = lines[5][5], lines[4][5]
+    elif what == "story":
+        lines[4][0] = "Tom4 wanted to bake a large cake."
+    elif what == "cell":
+        lines[4][6] = ""
+    elif what == "line":
+        lines[7:8] = []
+    else:
+        header = (*FIVE, "position", "model a", "model c")
+    return lines, header
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("sentence", "they differ in 1 sentence of systems"),
+        ("position", "they differ in 2 blanks that only it has and 2 blanks that only this one has, for"),
+        ("story", "they differ in 1 blank that only it has and 1 blank that only this one has, for example"),
+        ("cell", "they differ in 4 blanks that only it has"),
+        ("line", "they differ in 4 blanks that only it has"),
+        (
+            "system",
+            "it shows control, human, model a, model b; this one shows control, human, model a, model c",
+        ),
+    ],
+)
+def test_another_table_under_a_studys_name_changes_nothing_until_the_study_is_deleted(
+    command: Command, there: Path, what: str, said: str
+) -> None:
+    save(rows())
+    command("study", "create", "mine", "--from", "table.csv", "--yes")
+    before = [count(there, table) for table in (StoryRow, GeneratorRow, RunRow, InfillRow)]
+    save(*changed_in(what))
+    arguments = ("study", "create", "mine", "--from", "table.csv", "--yes")
+    told = command(*arguments)
+    assert told.code == 2
+    assert f"study 'mine' was made from another table: {said}" in told.err
+    assert "delete it with `humaneval study delete mine`, and run this command again." in told.err
+    assert [count(there, table) for table in (StoryRow, GeneratorRow, RunRow, InfillRow)] == before
+    deleted = command("study", "delete", "mine")
+    assert deleted.out == "Study 'mine' and 40 sentences of its table are deleted.\n"
+    assert count(there, StudyBlankRow) == 0
+    made = command(*arguments)
+    assert "Study 'mine' created" in made.out
+    assert command(*arguments, "--json").json["was_there"] is True
+    save(rows())
+    assert "was made from another table" in command(*arguments).err
+
+
+def test_deleting_a_study_keeps_the_sentences_that_another_one_shows(command: Command, there: Path) -> None:
+    save(rows())
+    command("study", "create", "first", "--from", "table.csv", "--yes")
+    save(rows(24))
+    command("study", "create", "second", "--from", "table.csv", "--yes")
+    Path("study.toml").write_text('[participants]\nexclude_studies = ["second"]\n')
+    arguments = ("study", "create", "third", "--from", "table.csv", "--file", "study.toml", "--yes")
+    assert command(*arguments).code == 0
+    assert "study 'second' was published or used" in command("study", "delete", "second").err
+    assert command("study", "delete", "third", "--json").json == {"study": "third", "infills": 0}
+    assert command("study", "delete", "second", "--json").json == {"study": "second", "infills": 8}
+    assert command("study", "enlarge", "first", "--annotators", "20", "--yes").code == 0
+    assert "there is no study 'second'" in command("study", "delete", "second").err
+    assert (count(there, StudyRow), count(there, StoryRow)) == (1, 24)
+    assert command("study", "delete", "first", "--json").json["infills"] == 40
+    assert count(there, RunRow) == count(there, GeneratorRow) == 2  # the control and the human
+
+
+def test_a_study_shows_the_passages_of_its_table_alone(command: Command, there: Path) -> None:
+    save(rows())
+    command("study", "create", "first", "--from", "table.csv", "--yes")
+    people = [f"Ann{number}" for number in range(20)]
+    save([[*story(name), at % 5 + 1, by_a(name), by_b(name)] for at, name in enumerate(people)])
+    made = command("study", "create", "second", "--from", "table.csv", "--yes")
+    assert "Study 'second' created: 20 rows, 80 passages from 20 stories, 4 generators." in made.out
+    for name, first in (("first", "Tom"), ("second", "Ann")):
+        assert command("study", "enlarge", name, "--annotators", "20", "--yes").code == 0
+        engine = open_engine(f"sqlite:///{there}")
+        with reading(engine) as session:
+            shown = session.scalars(
+                select(PassageRow.sentences)
+                .join(StudyRow, StudyRow.id == PassageRow.study_id)
+                .where(StudyRow.name == name)
+            )
+            assert {sentences[0][:3] for sentences in shown if sentences[0][:3] in ("Tom", "Ann")} == {first}
+        engine.dispose()
+
+
+def test_a_corrected_story_takes_the_place_of_the_mistyped_one(command: Command, there: Path) -> None:
     save(rows())
     command("study", "create", "mine", "--from", "table.csv", "--yes")
     corrected = rows()
     corrected[2][0] = "Tom2 wanted to bake a large cake."
     save(corrected)
-    told = command("study", "create", "other", "--from", "table.csv", "--yes")
-    assert told.code == 2
-    assert (
-        "the study would also show 1 blank of an earlier table, which these systems filled there and not in"
-        " this one: for example sentence 3 of “Tom2 wanted to bake a cake."
-    ) in told.err
-    assert count(there, StoryRow) == 20
+    made = command("study", "create", "other", "--from", "table.csv", "--yes")
+    assert "80 passages from 20 stories" in made.out
+    assert count(there, StoryRow) == 21
 
 
 def test_sentences_that_no_study_shows_may_be_forgotten(

@@ -18,7 +18,7 @@ from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.cli.responses.file_options import Source, account, file_options, pairs
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.crowd.pseudonyms import pseudonym, stored_secret
-from humaneval.errors import UsageError
+from humaneval.errors import DeclinedError, UsageError
 from humaneval.foreign import (
     ColumnMapping,
     Imported,
@@ -237,7 +237,7 @@ def _confirm(mapping: ColumnMapping) -> None:
             f"If the guess is right, say --yes, or {mapping.flags}",
         )
     if not click.confirm("Is that right?", default=False, err=True):
-        raise UsageError("nothing was read", f"Say which columns to read, for example {mapping.flags}")
+        raise DeclinedError("Nothing was read.", f"Say which columns to read, for example {mapping.flags}")
 
 
 def _pseudonyms(app: App, study: str) -> Callable[[str], str]:

@@ -71,8 +71,9 @@ def create(
     story's five sentences, or the story with a blank and the original sentence; which sentence was taken out;
     and a column for each system. FILE is CSV, TSV, Excel, JSON or Parquet.
 
-    A study never changes once it is created; `study enlarge` adds rows. Prints in short what the study can
-    find out. `study plan NAME` says more, and what it costs.
+    A study never changes once it is created; `study enlarge` adds rows, and `study delete` removes
+    one that nobody has seen. Prints in short what the study can find out. `study plan NAME` says more, and
+    what it costs.
     """
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],

@@ -8,7 +8,7 @@ import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say
 from humaneval.crowd.addresses import Fees, endpoints_of, fees_of
-from humaneval.errors import UsageError
+from humaneval.errors import DeclinedError, UsageError
 from humaneval.fees import shown
 from humaneval.study.enlarge import WARNING, Proposal, propose
 from humaneval.study.enlarge import enlarge as add_rows
@@ -90,4 +90,4 @@ def _confirm(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: s
             "To go on, say --yes. To see more first, say --dry-run.",
         )
     if not click.confirm(f"Add {counted(annotators, 'row')}{cost}{added}?", default=False, err=True):
-        raise UsageError("nothing was added", "To see what would be added, say --dry-run.")
+        raise DeclinedError("Nothing was added.", "To see what would be added, say --dry-run.")

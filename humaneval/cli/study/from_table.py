@@ -15,7 +15,7 @@ from rich.table import Table
 from sqlalchemy import Engine
 
 from humaneval.cli.run import App, console, say
-from humaneval.errors import InputError, StoreError, UsageError
+from humaneval.errors import DeclinedError, InputError, StoreError, UsageError
 from humaneval.infills.blanks import select_stories
 from humaneval.progress import progress
 from humaneval.stories import Problem, read_stories
@@ -48,7 +48,7 @@ from humaneval.study.from_table_rows import (
     contents_of,
 )
 from humaneval.study.from_table_settings import Asked, Settled, settle, shows_rests
-from humaneval.study.from_table_stored import refuse_stored
+from humaneval.study.from_table_stored import refuse_another_table, refuse_stored
 from humaneval.text import command, counted, listed, quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,11 +141,12 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     settled = _checked(source, contents, asked, name)
     settings, text = settled.read
     generators = [*own_generators(settings), *systems_of(contents, source.file, rest=rest)]
+    refuse_another_table(engine, name, settings, contents, settled.only)
     refuse_study(engine, name, settings)
     refuse_stored(engine, name, generators, settings, contents)
     _tell(note for note in _notes(contents, settled) if note not in told)
     with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
-        made = store_table(engine, name, settings, text, contents, generators, advance)
+        made = store_table(engine, name, settings, text, contents, generators, settled.only, advance)
     if not made.was_there:  # other blanks of these stories were never meant to be filled
         made = replace(made, left_out=replace(made.left_out, lacking=settled.lacking))
     return MadeFromTable(made, settings, _document(source, table, layout, contents, settled))
@@ -292,8 +293,8 @@ def _ask(yes: bool, name: str, file: Path) -> None:
             f"If they are: `{_again(name, file)}`. If not, add --map COLUMN=ROLE.",
         )
     if not click.confirm("Make the study so? To change anything later, make another", default=True, err=True):
-        raise UsageError(
-            "nothing was stored",
+        raise DeclinedError(
+            "Nothing was stored.",
             "Correct the file, or say what a column holds with --map COLUMN=ROLE, for example --map"
             " notes=ignore.",
         )

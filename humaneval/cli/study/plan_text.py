@@ -9,7 +9,7 @@ from rich.table import Table
 
 from humaneval.cli.run import console, say
 from humaneval.planning.cues import PLACES, CueScore
-from humaneval.planning.detectable import Chances
+from humaneval.planning.detectable import MOST, Chances
 from humaneval.planning.forecast import Outlook
 from humaneval.planning.gate import describe
 from humaneval.planning.plan import Plan
@@ -78,13 +78,21 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     if found == wanted:
         found, wanted = _apart(family.power_in_family, planned.power)
-    enough = "" if needed is None else f" {crowd(_with(planned, needed))} would find it in {wanted}."
+    enough = f" {crowd(_with(planned, needed))} would find it in {wanted}." if needed else _too_few(planned)
     said = (
         f"would practically never be found{as_one}"
         if family.power_in_family < NEVER
         else f"would be found{as_one} in only {found} of such studies"
     )
     return f"{_difference(planned)} {said}.{enough}{_assumed(planned)}"
+
+
+def _too_few(planned: Plan) -> str:
+    """That more people alone are not enough."""
+    if not planned.stories:
+        return f" Not even {MOST:,} annotators would find it in {percent(planned.power)}."
+    stories = counted(planned.stories, "story", plural="stories")
+    return f" More people on {stories} would not find it: that takes more stories."
 
 
 def _difference(planned: Plan) -> str:
@@ -181,7 +189,12 @@ def _tell_size(planned: Plan, seen: Outlook) -> None:
         if planned.controls
         else ""
     )
-    say(f"{crowd(planned)}: about {seen.responses:.0f} responses to each generator{counting}.")
+    judged = f"{seen.responses:.0f} responses to each generator"
+    if planned.foreseen.pairwise:
+        judged = f"{seen.responses:.0f} comparisons show each generator"
+        if planned.in_pairs < 1:
+            judged += f", and {seen.responses * planned.in_pairs:.0f} the same two,"
+    say(f"{crowd(planned)}: about {judged}{counting}.")
     _tell_stories(planned)
     if planned.spammers and not planned.controls:
         say(

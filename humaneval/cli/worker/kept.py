@@ -19,7 +19,7 @@ from humaneval.crowd.forget import forget as forget_person
 from humaneval.crowd.kept import NOT_HERE, kept_about
 from humaneval.crowd.purge import Purged
 from humaneval.crowd.purge import purge as purge_work
-from humaneval.errors import UsageError
+from humaneval.errors import DeclinedError, UsageError
 from humaneval.store.types import now
 from humaneval.text import command, counted
 
@@ -169,7 +169,7 @@ def _confirm(yes: bool, question: str) -> None:
     if not sys.stdin.isatty():
         raise UsageError("this deletes for ever, and there is no terminal to ask on", "Add --yes.")
     if not click.confirm(question, default=False, err=True):
-        raise UsageError("nothing was deleted", f"To look first: {command('worker', 'show', 'WORKER')}")
+        raise DeclinedError("Nothing was deleted.", f"To look first: {command('worker', 'show', 'WORKER')}")
 
 
 def _rows(done: Forgotten) -> str:
