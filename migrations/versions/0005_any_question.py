@@ -1,4 +1,4 @@
-"""Stories of any length, pairs, answers of several fields; the ids of claims are not used again
+"""Stories of any length, pairs, answers of several fields, a table's blanks; no id of a claim is used again
 
 Revision ID: 0005
 Revises: 0004
@@ -62,10 +62,22 @@ def upgrade() -> None:
             sqlite_where=sa.text(where),
             postgresql_where=sa.text(where),
         )
+    op.create_table(
+        "study_blanks",
+        sa.Column("study_id", sa.Integer(), nullable=False),
+        sa.Column("story_id", sa.Integer(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("study_id", "story_id", "position", name=op.f("pk_study_blanks")),
+        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_study_blanks_study_id_studies")),
+        sa.ForeignKeyConstraint(["story_id"], ["stories.id"], name=op.f("fk_study_blanks_story_id_stories")),
+        sa.CheckConstraint("position BETWEEN 1 AND 20", name=op.f("ck_study_blanks_position")),
+    )
+    op.create_index(op.f("ix_study_blanks_story_id"), "study_blanks", ["story_id"])
 
 
 def downgrade() -> None:
     """Stories of other lengths, pairs and answers beyond five cannot go back: they stop it."""
+    op.drop_table("study_blanks")
     _copied({})
     for name, _, _ in UNIQUE:
         op.drop_index(name, "passages")
