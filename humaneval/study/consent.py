@@ -10,6 +10,7 @@ from typing import get_args
 
 from humaneval.study.file import StudyFile
 from humaneval.study.words import Channel, words_of
+from humaneval.text import command
 
 CHANNELS: Sequence[Channel] = get_args(Channel)
 
@@ -41,4 +42,15 @@ def consent_of(study: StudyFile, channel: Channel) -> Consent:
         lines.append(words.plain("contact", contact=study.consent.contact))
     return Consent(
         study.consent.version, channel, study.page.language, "\n".join([*lines, words.plain("agree")])
+    )
+
+
+def no_contact(study: StudyFile) -> str:
+    """A line on what follows if the study names no contact, and how to name one; empty if it does."""
+    if study.consent.contact:
+        return ""
+    return (
+        "No contact is set: the consent sends people to those who invited them. To name one: contact under"
+        f" [consent] in a study file. `{command('init')}` writes one, and `study create` takes it with --file"
+        " study.toml."
     )
