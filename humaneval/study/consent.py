@@ -45,12 +45,13 @@ def consent_of(study: StudyFile, channel: Channel) -> Consent:
     )
 
 
-def no_contact(study: StudyFile) -> str:
-    """A line on what follows if the study names no contact, and how to name one; empty if it does."""
+def no_contact(study: StudyFile, how: bool = True) -> str:
+    """A line on what follows if the study names no contact, and `how` to name one; empty if it does."""
     if study.consent.contact:
         return ""
-    return (
+    said = (
         "No contact is set: the consent sends people to those who invited them. To name one: contact under"
-        f" [consent] in a study file. `{command('init')}` writes one, and `study create` takes it with --file"
-        " study.toml."
+        " [consent] in a study file."
     )
+    written = f" `{command('init')}` writes one, and `study create` takes it with --file study.toml."
+    return said + written * how

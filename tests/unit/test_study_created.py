@@ -29,9 +29,7 @@ def test_the_difference_of_a_warning_is_called_assumed_only_if_nobody_chose_it()
     planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
     told = power_warning(planned, outlook(planned))
     assert told.startswith("A difference of 10.0 points between two scores would be found in only ")
-    assert (
-        "The 10.0 points are assumed. To set them: smallest_effect under [analysis] in a study file." in told
-    )
+    assert "The 10.0 points are assumed: smallest_effect under [analysis] in a study file" in told
     chosen = replace(planned, smallest_effect=0.12)
     assert "assumed" not in power_warning(chosen, outlook(chosen))
 

@@ -133,7 +133,7 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked:
         f" {counted(len(settings.design.generators), 'generator')}."
     )
     say(pay(settings.hit))
-    if missing := no_contact(settings):
+    if missing := no_contact(settings, how=False):
         say(missing)
     say()
     _tell_plan(app, name)

@@ -101,8 +101,8 @@ def _assumed(planned: Plan) -> str:
     if planned.smallest_effect != AnalysisSection().smallest_effect:
         return ""
     return (
-        f" The {points(planned.smallest_effect, planned)} are assumed. To set them:"
-        f" {setting('smallest_effect', 'analysis')}"
+        f" The {points(planned.smallest_effect, planned)} are assumed: smallest_effect under [analysis] in a"
+        " study file sets them."
     )
 
 
