@@ -97,11 +97,16 @@ def test_a_habit_is_not_put_in_numbers_from_one_mark() -> None:
 
 
 def test_a_report_shows_the_study_file_with_the_settings_in_force() -> None:
-    design = {"generators": ["human", "bart_ft"], "annotators": 20, "positions": [3], "split": "a#b"}
+    design = {
+        "generators": ["control", "human", "bart_ft"],
+        "annotators": 20,
+        "positions": [3],
+        "split": "a#b",
+    }
     read = read_study_file(None, overrides={"design": design, "page": {"story_language": "de"}})
     text = in_force(read.text)
     assert "from the command line" not in text
-    assert 'generators = ["human", "bart_ft"]' in text
+    assert 'generators = ["control", "human", "bart_ft"]' in text
     assert "annotators = 20 " in text
 
 
