@@ -288,7 +288,7 @@ def test_the_verb_reads_a_file(command: Command, tmp_path: Any) -> None:
         (("A [word].", "--generator", "control"), "[word] cannot be filled by control"),
         (("A.", "--generator", "control"), "no blank"),
         (("____", "--generator", "human"), "fills only stories"),
-        (("____",), "no checkpoint here"),
+        (("____",), "no model in this folder"),
         (("____", "--checkpoint", "nowhere"), "is not a folder here"),
         (("____", "--serve"), "takes its text in the browser"),
     ],

@@ -137,7 +137,6 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked:
         say(missing)
     say()
     _tell_plan(app, name)
-    say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
     say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
 
