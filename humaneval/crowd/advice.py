@@ -74,10 +74,12 @@ def left_out(line: EndpointStatus) -> str:
 
 def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line], start: str = "") -> Steps:
     """What to run next, of all that waits in `said`. If nothing does, `start` while nobody has come, a look
-    at the work while more of it can come, and at the scores afterwards."""
+    at the work while more of it can come and something is undecided, and at the scores otherwise."""
     waiting = [each.command for each in said if each.command and each.waits]
     more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
-    look = command("review", study, "--to", more[0]) if more else command("score", study)
+    came = sum(line.submitted for line in lines)
+    decided = 0 < came <= sum(line.approved + line.rejected for line in lines)
+    look = command("review", study, "--to", more[0]) if more and not decided else command("score", study)
     if start and not any(line.submitted for line in lines):
         look = start
     return Steps.of(waiting or [look])
@@ -117,7 +119,7 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
     review = command("review", study, "--to", line.endpoint)
     if line.crowded_out:
         yield Line(
-            f"{counted(line.crowded_out, 'row')} without answers and without a place, because late answers"
+            f"{counted(line.crowded_out, 'form')} without answers and without a place, because late answers"
             " took the place; more places can be given: ",
             command("publish", study, "--to", "link", "--places", "NUMBER"),
             waits=True,
@@ -135,7 +137,7 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
         yield Line(
-            f"In {left:.0f} hours {line.endpoint} approves the first form that waits, by itself: ",
+            f"Without a decision, {line.endpoint} approves the first form that waits in {left:.0f} hours: ",
             review,
             waits=True,
         )
@@ -214,7 +216,7 @@ def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterat
         return
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     when = (
-        f". At {min(deadlines):%Y-%m-%d %H:%M} UTC {endpoint} approves the first by itself"
+        f". Without a decision, {endpoint} approves the first at {min(deadlines):%Y-%m-%d %H:%M} UTC"
         if deadlines
         else ""
     )

@@ -27,6 +27,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.store.engine import reading
+from humaneval.study.consent import no_contact
 from humaneval.study.contradictions import doubts
 from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.text import command, commands_in, counted, quoted
@@ -56,11 +57,11 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     """Check everything about publishing the study that can be checked without publishing it."""
     endpoint = at.platform.endpoint
     if endpoint.name == CSV:  # its pages need no server of ours
-        yield _settings(at)
+        yield from _settings(at)
         return
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
-    yield _settings(at)
+    yield from _settings(at)
     if endpoint.name == LINK:
         return
     keys = _tried("Keys", lambda: f"{at.sign}{at.platform.check_access()} in the account at {endpoint.name}")
@@ -75,11 +76,14 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
         yield _tried("As planned", lambda: _as_planned(at, hits))
 
 
-def _settings(at: StudyAtPlatform) -> Finding:
-    """What in the study file hardly fits together, and words that are shown in English for want of others."""
+def _settings(at: StudyAtPlatform) -> Iterator[Finding]:
+    """What in the study file hardly fits together, words that are shown in English for want of others, and
+    whether people read whom they can ask."""
     with reading(at.engine) as session:
         found = [*doubts(at.settings), *doubts_of_texts(session, at.id, at.settings)]
-    return Finding("Settings", not found, False, "; ".join(found) or "they fit together")
+    yield Finding("Settings", not found, False, "; ".join(found) or "they fit together")
+    missing = no_contact(at.settings)
+    yield Finding("Contact", not missing, False, missing or at.settings.consent.contact)
 
 
 def _tried(what: str, check: Callable[[], str]) -> Finding:

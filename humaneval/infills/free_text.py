@@ -98,14 +98,17 @@ class Missing(NamedTuple):
 
 def missing(offers: Sequence[Offer]) -> Missing:
     """What is missing for a model to write here."""
+    train = command("train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--out", "ilm")
     if find_spec("torch") is None:
         return Missing(
-            "The models need PyTorch, which is not installed.", "pip install 'humaneval-toolkit[models]'"
+            "The models need PyTorch, which is not installed. Install it in the folder of the toolkit. Then"
+            f" copy a checkpoint into this folder, or train a small one: `{train}`.",
+            "pip install '.[models]'",
         )
     if all(offer.kind == ALONE for offer in offers):
-        train = command("train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--out", "ilm")
         return Missing(
-            "There is no checkpoint here. Copy one into this folder, or train a small one in ten minutes:",
+            "There is no model in this folder. Copy a checkpoint into it, name one with --checkpoint, or"
+            " train a small one in ten minutes:",
             train,
         )
     return Missing()

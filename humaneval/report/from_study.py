@@ -54,6 +54,7 @@ from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.planned_cost import planned_cost
+from humaneval.study.presets import in_force
 from humaneval.study.scores import ready
 from humaneval.study.stored import Study, hash_of_rows, settings_of
 from humaneval.study.wage import hourly_at, median_minutes
@@ -341,7 +342,7 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
     told += [name for name in given if name in ("other", *_fields(study))]
     moments = [moment for moment in given["submitted_at"] if moment]
     return RepeatFacts(
-        study_file=study.settings_text,
+        study_file=in_force(study.settings_text),
         study_hash=study.settings_hash,
         stories_hash=_hash((key, *sentences) for key, sentences in stories),
         passages_hash=_hash(passages),

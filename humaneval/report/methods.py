@@ -142,7 +142,7 @@ def _annotators(data: ReportData) -> list[str]:
     if design and design.rows_per_annotator:
         many = design.rows_per_annotator
         each = " each" if table.annotators.collected > 1 else ""
-        forms = f", one form{each}" if many == 1 else f", up to {many} forms{each}"
+        forms = f" with {'one form' if many == 1 else f'up to {many} forms'}{each}"
     places = [PLATFORMS.get(name, name) for name in data.repeat.endpoint.split(", ") if name]
     where = f", through {listed(places)}" if places else ""
     sentences = [f"Answers were collected from {counted(table.annotators.collected, who)}{forms}{where}."]
@@ -168,11 +168,11 @@ def _annotators(data: ReportData) -> list[str]:
 def _exclusions(data: ReportData) -> list[str]:
     table = data.table
     fixed = (
-        "The exclusion rule was fixed before the first answer"
+        "The exclusion rule was fixed before the first answer."
         if data.repeat.study_hash and table.rule.tests != "only"
-        else "The exclusion rule was"
+        else ""
     )
-    sentences = [f"{fixed}: {phrases.within(table.rule.describe())}", phrases.excluded(table)]
+    sentences = [*filter(None, [fixed]), table.rule.describe(), phrases.excluded(table)]
     return [*sentences, *filter(None, [phrases.control(table)])]
 
 

@@ -50,6 +50,7 @@ def render_report(data: ReportData) -> str:
             conclusion=conclusion(data.table),
             higher=data.table.words.higher,
             ceiling=ceiling_band(data.table),
+            unbanded=data.table.chance is not None and data.table.chance.achieved is not None,
             plot_style=Markup(STYLE),
             numbers=Numbers(),
             origin=origin(data),
@@ -115,6 +116,7 @@ def environment() -> Environment:
         "score_head": score_head,
         "sentence": phrases.sentence,
         "step_name": phrases.step_name,
+        "wordy": lambda cell: " " in cell.text and cell.text.replace(" ", "").isalpha(),
     }
     return environment
 
@@ -216,8 +218,8 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
     target = f", against a target of {amount(money.hourly_target)}" if money.hourly_target is not None else ""
     hourly = "" if money.median_hourly is None else f"{amount(money.median_hourly)}{target}"
     named = {
-        "Reward per row": amount(money.reward),
-        "Median time per row": time,
+        "Reward per form": amount(money.reward),
+        "Median time per form": time,
         "Pay an hour at the median time": hourly,
         "Rewards": amount(money.rewards),
         "Bonuses": amount(money.bonuses),

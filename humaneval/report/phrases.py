@@ -93,7 +93,8 @@ def early(forms: int, planned: int) -> str:
         return ""
     so_far = f"{forms:,} of {counted(planned, 'form')} of the design {'is' if forms == 1 else 'are'} in."
     return (
-        f"{so_far} Stopping when scores please makes the error rates wrong, so wait for the planned number."
+        f"{so_far} Those who stop as soon as scores look good find differences that are not there: wait for"
+        " all."
     )
 
 
@@ -181,7 +182,7 @@ def step_name(step: ExclusionStep, table: ScoreTable) -> str:
     if step.step == "tests" and table.rule.tests == "only":
         return "Everything except tests and pilots left out"
     if step.step == "missed control" and table.rule.control == "row":
-        return "Rows with a missed Control passage"
+        return "Forms with a missed Control passage"
     return STEPS[step.step]
 
 
@@ -221,7 +222,7 @@ def control(table: ScoreTable) -> str:
     what = (
         "annotators were excluded for missing one"
         if rule == "annotator"
-        else "rows with a missed one were left out"
+        else "forms with a missed one were left out"
     )
     return f"Before {what}, {found}."
 
@@ -234,12 +235,16 @@ def chance(table: Chanced) -> str:
     nominal = percent(of.nominal, 0) if scale.share else amount(of.nominal, scale)
     text = f"Chance alone gives {nominal}{unit(scale)}"
     achieved, picks = of.achieved, sum(of.picks)
-    rough = f" (roughly, from {counted(picks, 'mark')} on Human passages)" if picks < ROUGH else ""
+    if not achieved:
+        return f"{text}."
+    if picks < ROUGH:
+        return (
+            f"{text}. People mark some places in a story more often than others; {counted(picks, 'mark')} on"
+            " Human passages cannot tell what this habit alone gives here."
+        )
     return (
         f"{text}. People mark some places in a story more often than others: by this habit alone it gives"
-        f" {percent(achieved)}\N{NO-BREAK SPACE}% here{rough}."
-        if achieved
-        else f"{text}."
+        f" {percent(achieved)}\N{NO-BREAK SPACE}% here."
     )
 
 

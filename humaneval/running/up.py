@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -20,8 +21,9 @@ from humaneval.market.protocol.addresses import is_loopback
 from humaneval.progress import progress
 from humaneval.running.addresses import Places
 from humaneval.running.beside import Beside
+from humaneval.running.lent import LentMarket
 from humaneval.running.servers import EVERYWHERE, HERE, OpenAt, forms_up, market_up
-from humaneval.running.watch import EndedError, Ending, standing, watch
+from humaneval.running.watch import EndedError, Ending, Trouble, standing, watch
 from humaneval.serving import until_told
 from humaneval.settings import Settings
 from humaneval.text import command
@@ -68,7 +70,14 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
     Nothing is lost by an end at any moment, not even by a kill: the next run goes on.
     """
     ending, settings, invitation = Ending(), places.settings, ""
-    beside = Beside(at, open_at, ending, reporter.trouble)
+    lent = LentMarket(settings.market_url, at.name, reporter.trouble) if places.market_file is None else None
+    trouble = lent.trouble if lent else reporter.trouble
+    beside = Beside(at, open_at, ending, trouble)
+
+    def look_around() -> None:
+        if not (lent and lent.look()):
+            beside()
+
     with ExitStack() as stack:
         stack.enter_context(until_told(ending))
         if places.market_file is None:
@@ -86,13 +95,13 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
                 published = publish_rest(at, settings.public_url, ending)
                 reporter.up(_addresses(at, places, invitation, token), published)
                 _tell_over(at, reporter)
-                _work(at, settings, ending, reporter, beside)
+                _work(at, settings, ending, reporter, trouble, look_around)
             reporter.ending()
         # No form can come any more, and what was sent before is at the marketplace.
         try:
             collect_work(at)
         except HumanEvalError as error:
-            reporter.trouble(error)
+            trouble(error)
         beside.finish()
     reporter.ended(standing(at))
 
@@ -125,19 +134,24 @@ def publish_rest(at: StudyAtPlatform, public_url: str, ending: Ending) -> Publis
 
 
 def _work(
-    at: StudyAtPlatform, settings: Settings, ending: Ending, reporter: Reporter, beside: Beside
+    at: StudyAtPlatform,
+    settings: Settings,
+    ending: Ending,
+    reporter: Reporter,
+    trouble: Trouble,
+    beside: Callable[[], None],
 ) -> None:
     """Collect until the end. A study that tops up gets HITs for the rows of those who were left out."""
     while not ending.asked():
-        watch(at, ending, reporter.progress, reporter.trouble, until=_is_complete, beside=beside)
+        watch(at, ending, reporter.progress, trouble, until=_is_complete, beside=beside)
         try:
             more = 0 if ending.asked() else publish_rest(at, settings.public_url, ending).made
         except HumanEvalError as error:
             more = 0
-            reporter.trouble(error)
+            trouble(error)
         if not (more or ending.asked()):
             reporter.complete()
-            watch(at, ending, trouble=reporter.trouble, beside=beside)
+            watch(at, ending, trouble=trouble, beside=beside)
 
 
 def _tell_over(at: StudyAtPlatform, reporter: Reporter) -> None:

@@ -107,7 +107,7 @@ class Rule:
             {
                 "annotator": "Annotators who missed a Control passage are excluded with all their answers.",
                 "row": (
-                    "Rows with a missed Control passage are excluded; other rows of the same annotator stay."
+                    "Forms with a missed Control passage are excluded; the annotator’s other forms stay."
                 ),
                 "none": "No annotator is excluded for missing a Control passage.",
             }[self.control]

@@ -55,6 +55,6 @@ def cochran_q(outcomes: ArrayLike) -> Significance | NotEstimable:
     total = float(table.sum())
     within = k * total - float(np.square(by_annotator).sum())
     if within == 0:
-        return NotEstimable("no annotator judged the generators differently")
+        return NotEstimable("every annotator gave the generators compared the same answers")
     statistic = (k - 1) * (k * float(np.square(by_generator).sum()) - total**2) / within
     return Significance(statistic, k - 1, float(chdtrc(k - 1, statistic)))

@@ -10,6 +10,7 @@ from typing import get_args
 
 from humaneval.study.file import StudyFile
 from humaneval.study.words import Channel, words_of
+from humaneval.text import command
 
 CHANNELS: Sequence[Channel] = get_args(Channel)
 
@@ -42,3 +43,15 @@ def consent_of(study: StudyFile, channel: Channel) -> Consent:
     return Consent(
         study.consent.version, channel, study.page.language, "\n".join([*lines, words.plain("agree")])
     )
+
+
+def no_contact(study: StudyFile, how: bool = True) -> str:
+    """A line on what follows if the study names no contact, and `how` to name one; empty if it does."""
+    if study.consent.contact:
+        return ""
+    said = (
+        "No contact is set: the consent sends people to those who invited them. To name one: contact under"
+        " [consent] in a study file."
+    )
+    written = f" `{command('init')}` writes one, and `study create` takes it with --file study.toml."
+    return said + written * how

@@ -64,7 +64,7 @@ class Addition:
         why = f" Reason given: {self.reason}" if self.reason else " No reason was given."
         return (
             f"On {self.at:%Y-%m-%d} the study was enlarged from {self.rows_before:,} to "
-            f"{counted(self.rows_after, 'row')}, with {counted(self.responses_before, 'response')} in.{why}"
+            f"{counted(self.rows_after, 'form')}, with {counted(self.responses_before, 'response')} in.{why}"
         )
 
 
@@ -140,7 +140,7 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
         rows_before = planned.first if rows_before is None else rows_before
         if before != rows_before or before != planned.first:
             raise UsageError(
-                f"study {study.name!r} had {rows_before:,} rows a moment ago and now has {before:,}:"
+                f"study {study.name!r} had {rows_before:,} forms a moment ago and now has {before:,}:"
                 " another program enlarged it",
                 "Nothing was added. Run the command again to see the present state.",
             )
@@ -172,13 +172,13 @@ def _larger(session: Session, study: Study, annotators: int) -> _Larger:
         raise UsageError(
             f"each passage of study {name!r} is judged {several} times, and {annotators} is not a multiple of"
             f" {several}",
-            f"Add {rounded_up(annotators, several)} rows.",
+            f"Add {rounded_up(annotators, several)} forms.",
         )
     before = rows_in(session, study.id)
     row = session.get_one(StudyRow, study.id)
     if before + annotators > MOST_ROWS:
         raise UsageError(
-            f"study {name!r} has {counted(before, 'row')}, and a study can have at most {MOST_ROWS:,}:"
+            f"study {name!r} has {counted(before, 'form')}, and a study can have at most {MOST_ROWS:,}:"
             f" {annotators:,} more are too many",
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )

@@ -26,7 +26,7 @@ class HitSection(Section):
     """The HIT as the platform lists it, and what it pays."""
 
     title: Annotated[str, Field(max_length=128), AfterValidator(printable), AfterValidator(something)] = (
-        "Find the sentence that a machine wrote in short stories"
+        "Read short stories and find the sentence that a machine wrote"
     )
     description: Annotated[
         str, Field(max_length=2000), AfterValidator(printable), AfterValidator(something)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -24,6 +25,12 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     }
 }
 """Designs by name. `acl2020`: Donahue, Lee and Liang (2020): 8 generators, 100 annotators, none replaced."""
+
+
+_PRESET = re.compile(r"# preset: (?P<name>\S+)\n")
+_GIVEN = re.compile(r"\n# from the command line: (?P<values>\{.*\})\n*\Z")
+_VALUE = r"""\[[^\]]*\]|\"{3}[\s\S]*?\"{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\s#]+"""
+"""A value of a study file: a flat list, a text or a number."""
 
 
 def laid_by(preset: str | None) -> Mapping[str, Mapping[str, Any]]:
@@ -65,3 +72,43 @@ def preset_over(path: Path | None, preset: str | None, options: Collection[str] 
         if name not in options and design.get(name, value) not in (value, [])
     ]
     return f"--preset {preset} overrides {path}: {', '.join(instead)}." if instead else ""
+
+
+def in_force(text: str) -> str:
+    """The text that `noted` gave with what it notes in its place, as a study file that says the same.
+
+    >>> given = noted("[design]\\nannotators = 40  # people\\n", None, {"design": {"annotators": 8}})
+    >>> print(in_force(given))
+    [design]
+    annotators = 8  # people
+    """
+    preset = _PRESET.match(text)
+    laid = {name: dict(values) for name, values in laid_by(preset["name"]).items()} if preset else {}
+    given = _GIVEN.search(text)
+    for section, values in (json.loads(given["values"]) if given else {}).items():
+        laid.setdefault(section, {}).update(values)
+    text = _GIVEN.sub("", text)
+    for section, values in laid.items():
+        text = _with_settings(text, section, {k: v for k, v in values.items() if v is not None})
+    return text.rstrip("\n")
+
+
+def _with_settings(text: str, section: str, values: Mapping[str, Any]) -> str:
+    """The text of a study file with settings of one section."""
+    header = re.search(rf"(?m)^\[{re.escape(section)}\].*$", text)
+    if header is None:
+        text = f"{text.rstrip()}\n\n[{section}]"
+        header = re.search(rf"(?m)^\[{re.escape(section)}\]$", text)
+        assert header is not None  # it was just written
+    start = header.end()
+    next_one = re.compile(r"(?m)^\[").search(text, start)
+    before, inside, after = (
+        text[:start],
+        text[start : next_one.start() if next_one else None],
+        text[next_one.start() if next_one else len(text) :],
+    )
+    for name, value in values.items():
+        said = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        there = re.compile(rf"(?m)^{re.escape(name)}\s*=\s*(?:{_VALUE})").search(inside)
+        inside = inside[: there.start()] + said + inside[there.end() :] if there else f"\n{said}{inside}"
+    return before + inside + after

@@ -132,6 +132,8 @@ class Words:
         said = [self.plain("kept_hit" if channel in AT_MARKETPLACES else f"kept_{channel}")]
         if channel != "open":
             said.append(self.plain("deleting_paid" if study.hit.reward else "deleting"))
+            if not study.consent.contact:  # no promise without a way to ask for it
+                said.append(self.plain(f"ask_{channel}"))
         if study.consent.retention_days:
             said.append(self.plain("retained", days=study.consent.retention_days))
         return " ".join(said)

@@ -89,7 +89,7 @@ def test_C33_the_worker_site_may_frame_a_form_and_no_other_site_may(
         for path, words in (
             (study.address("A", "W").removeprefix(study.forms_url), "Story 1 of 4"),
             (f"/form/{key}?assignmentId=A&workerId=W", "not opened from the marketplace"),
-            (f"/form/{key}", "This is a preview."),
+            (f"/form/{key}", "This is only an example of what you will see."),
             (f"/form/{key}?assignmentId=A", "Your worker id is missing from it."),
             ("/form/unknown?assignmentId=A&workerId=W", "There is no such form"),
         ):
@@ -117,7 +117,7 @@ def test_C35_a_preview_shows_an_example_and_stores_nothing(page: Page, study: Pu
     assert stories
     for query in ("", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H", "?workerId=W"):
         page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}{query}")
-        expect(page.get_by_text("This is a preview.")).to_be_visible()
+        expect(page.get_by_text("This is only an example of what you will see.")).to_be_visible()
         expect(page.get_by_role("group", name="Example story")).to_be_visible()
         assert page.locator("input, textarea, button").count() == 6
         assert page.locator("input:enabled, textarea:enabled, button:enabled").count() == 0

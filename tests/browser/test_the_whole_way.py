@@ -135,7 +135,9 @@ def test_a_static_page_is_previewed_accepted_answered_and_collected(
     page.get_by_label("Name").fill("ann")
     page.get_by_role("button", name="Sign in").click()
     frame = page.frame_locator("iframe")
-    frame.get_by_text("This is a preview.").wait_for()
+    frame.get_by_text("This is only an example of what you will see.").wait_for()
+    expect(page.get_by_text("This is a preview.")).to_be_visible()  # around the frame, and only there
+    assert frame.get_by_text("This is a preview.").count() == 0
     assert frame.get_by_role("group", name="Example story").count() == 1
     assert frame.get_by_role("group", name="Story 1 of").count() == 0, "a row is shown before it is accepted"
     assert frame.locator("input:enabled, textarea:enabled, button:enabled").count() == 0
@@ -183,7 +185,7 @@ def test_X52_once_the_work_is_sent_there_is_no_return_and_no_clock(
     expect(told).to_be_visible()
     expect(page.get_by_role("button", name="Return this task")).to_have_count(0)
     expect(page.get_by_text("left when this page was opened")).to_have_count(0)
-    expect(page.get_by_role("link", name="See the tasks")).to_be_visible()
+    expect(page.get_by_role("link", name="Look for more tasks")).to_be_visible()
     expect(page.frame_locator("iframe").get_by_role("link")).to_have_count(0)  # it is said once
     expect(page.frame_locator("iframe").get_by_text("stored")).to_have_count(0)
     page.evaluate("history.back()")  # in the frame

@@ -59,7 +59,7 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     save(rows())
     made = command("study", "create", "mine", "--from", "table.csv", "--yes")
     assert made.code == 0
-    assert "Study 'mine' created: 20 rows, 80 passages from 20 stories, 4 generators." in made.out
+    assert "Study 'mine' created: 20 forms, 80 passages from 20 stories, 4 generators." in made.out
     assert made.out.endswith("Next: humaneval up mine\n")
     assert "The form promises $0.80 for about 4 minutes, $12.00 an hour. You pay people yourself" in made.out
     assert "A difference of 10.0 points between two scores would be found in only" in made.out

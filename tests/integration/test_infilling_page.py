@@ -228,7 +228,7 @@ def test_stories_can_be_loaded_and_what_is_missing_comes_with_a_command(desk: De
     page = client.get("/?story=he-145").text
     assert "[sentence: She laid the pieces" in page
     assert re.search(r"<code>humaneval train ilm .*--out ilm</code>", page)
-    assert "There is no checkpoint" not in create_app(desk).test_client().get("/").text
+    assert "There is no model" not in create_app(desk).test_client().get("/").text
     assert client.get("/?text=%3Cscript%3E").text.count("<script") == 1
     assert client.get("/assets/page.html").status_code == 404
     assert client.get("/assets/infilling.js").mimetype == "text/javascript"
@@ -288,7 +288,7 @@ def test_the_verb_reads_a_file(command: Command, tmp_path: Any) -> None:
         (("A [word].", "--generator", "control"), "[word] cannot be filled by control"),
         (("A.", "--generator", "control"), "no blank"),
         (("____", "--generator", "human"), "fills only stories"),
-        (("____",), "no checkpoint here"),
+        (("____",), "no model in this folder"),
         (("____", "--checkpoint", "nowhere"), "is not a folder here"),
         (("____", "--serve"), "takes its text in the browser"),
     ],

@@ -186,7 +186,7 @@ def test_a_plan_that_cannot_be_made_does_not_hide_the_study(
     create = ("study", "create", "s", "--generators", "control,human", "--annotators", "1")
     said = command(*create)
     assert said.code == 0
-    assert "Study 's' created: 1 row, 2 passages from " in said.out
+    assert "Study 's' created: 1 form, 2 passages from " in said.out
     assert "its plan cannot be made: ZeroDivisionError: no such power" in said.err
     document = command(*create, "--json").json
     assert (document["study"], document["plan"]) == ("s", None)

@@ -115,7 +115,7 @@ def test_one_annotator_and_one_response_stand_in_the_singular() -> None:
         design=DesignFacts(rows_per_annotator=1, rows=1, passages_per_row=4, stories=1, positions=(2,)),
     )
     for part in (
-        "Answers were collected from 1 annotator, one form",
+        "Answers were collected from 1 annotator with one form",
         "(1 response to each generator)",
         "1 form was drawn",
         "from 1 story",

@@ -127,7 +127,7 @@ def test_cochrans_q_needs_a_table(table: object) -> None:
 
 def test_cochrans_q_says_when_nobody_differs() -> None:
     q = cochran_q([[1, 1, 1], [0, 0, 0]])
-    assert str(q) == "not estimable, because no annotator judged the generators differently"
+    assert str(q) == "not estimable, because every annotator gave the generators compared the same answers"
 
 
 def test_cochrans_q_takes_zeros_and_ones_only() -> None:

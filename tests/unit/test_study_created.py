@@ -19,7 +19,7 @@ from humaneval.study.plan import plan_of
 def test_pay_is_what_the_form_promises_and_nothing_is_charged_yet() -> None:
     told = pay(HitSection())
     assert told.startswith("The form promises $")
-    assert "reward and expected_minutes under [hit] in a study file" in told
+    assert "reward and expected_minutes under [hit] in a study file. `humaneval init` writes one" in told
     assert "only publishing with --live charges you" in told
     assert "promises no pay" in pay(HitSection(reward=Decimal("0.00")))
 

@@ -212,7 +212,7 @@ def test_X11_the_t_quantile_is_named_only_where_it_widens_an_interval() -> None:
             "annotator",
             "Before annotators were excluded for missing one, 27 of 30 Control passages were noticed.",
         ),
-        ("row", "Before rows with a missed one were left out, 27 of 30 Control passages were noticed."),
+        ("row", "Before forms with a missed one were left out, 27 of 30 Control passages were noticed."),
     ],
 )
 def test_X11_what_became_of_missed_controls_is_what_the_rule_says(

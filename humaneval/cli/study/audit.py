@@ -42,10 +42,10 @@ def audit(app: App, name: str, as_json: bool) -> None:
 def _tell_rows(found: Audit) -> None:
     rows = found.rows
     if not rows.answered:
-        say(f"{counted(rows.planned, 'row')} planned, none answered yet.")
+        say(f"{counted(rows.planned, 'form')} planned, none answered yet.")
     else:
         say(
-            f"{counted(rows.planned, 'row')} planned, {rows.answered:,} answered: {rows.analysed:,} "
+            f"{counted(rows.planned, 'form')} planned, {rows.answered:,} answered: {rows.analysed:,} "
             f"{'counts' if rows.analysed == 1 else 'count'}, {rows.lost:,} lost."
         )
         say("An answer counts unless `review` excluded it or somebody rejected it.")

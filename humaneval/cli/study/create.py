@@ -20,6 +20,7 @@ from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
+from humaneval.study.consent import no_contact
 from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
@@ -65,13 +66,13 @@ def create(
     source: Source | None,
     as_json: bool,
 ) -> None:
-    """Design the study NAME from stored infills, or from a table: passages, rows, order.
+    """Design the study NAME from stored infills, or from a table: passages, forms, order.
 
     With --from FILE the table brings stories and infills, and nothing has to be imported before. It has a
     story's five sentences, or the story with a blank and the original sentence; which sentence was taken out;
     and a column for each system. FILE is CSV, TSV, Excel, JSON or Parquet.
 
-    A study never changes once it is created; `study enlarge` adds rows, and `study delete` removes
+    A study never changes once it is created; `study enlarge` adds forms, and `study delete` removes
     one that nobody has seen. Prints in short what the study can find out. `study plan NAME` says more, and
     what it costs.
     """
@@ -127,15 +128,16 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked:
     for line in [*_left_out(left, settings.design.positions), *told(made.doubtful)]:
         say(line, err=True)
     say(
-        f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"
+        f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'form')},"
         f" {counted(made.passages, 'passage')} from"
         f" {counted(made.stories, 'story', plural='stories')},"
         f" {counted(len(settings.design.generators), 'generator')}."
     )
     say(pay(settings.hit))
+    if missing := no_contact(settings, how=False):
+        say(missing)
     say()
     _tell_plan(app, name)
-    say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
     say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
 

@@ -1,4 +1,4 @@
-"""`study enlarge`: more rows for a stored study."""
+"""`study enlarge`: more forms for a stored study."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from humaneval.text import command, counted
     "--annotators",
     type=click.IntRange(min=1),
     required=True,
-    help="Number of rows to add, counted as `annotators` in the study file.",
+    help="Number of forms to add, counted as `annotators` in the study file.",
 )
 @click.option(
     "--reason", default="", help="Reason that the report gives, for example that this was planned beforehand."
 )
-@click.option("--yes", is_flag=True, help="Add the rows without asking.")
+@click.option("--yes", is_flag=True, help="Add the forms without asking.")
 @acting
 def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: str, yes: bool) -> None:
-    """Add rows to the study NAME, even after it is published.
+    """Add forms to the study NAME, even after it is published.
 
-    Existing rows stay as they are, and every report mentions the addition. Shows the cost and earlier
-    additions, then asks. Each call adds new rows. The next `publish` puts up HITs for the new rows alone.
+    Existing forms stay as they are, and every report mentions the addition. Shows the cost and earlier
+    additions, then asks. Each call adds new forms. The next `publish` puts up HITs for the new forms alone.
     """
     study = app.study(name)
     proposed, fees, sign = propose(study, annotators), fees_of(study), study.settings.hit.sign
@@ -54,14 +54,14 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     if options.as_json:
         emit({**document, **made.to_json()})
         return
-    say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")
+    say(f"Study {name!r} now has {counted(made.rows_after, 'form')}; it had {made.rows_before:,}.")
     where = endpoints_of(study) or ("local",)
     say(f"Next: {command('publish', name, '--to', where[0])}")
 
 
 def _tell(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str) -> None:
     say(
-        f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has"
+        f"Study {name!r} has {counted(proposed.rows_before, 'form')}; with {annotators:,} more it has"
         f" {proposed.rows_after:,}."
     )
     for each in proposed.earlier:
@@ -85,9 +85,9 @@ def _confirm(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: s
     added = f" (added before:{before.removesuffix(';')})" if before else ""
     if not sys.stdin.isatty():
         raise UsageError(
-            f"this adds {counted(annotators, 'row')}{cost} to study {name!r}{added}, "
+            f"this adds {counted(annotators, 'form')}{cost} to study {name!r}{added}, "
             "and there is no terminal to ask at",
             "To go on, say --yes. To see more first, say --dry-run.",
         )
-    if not click.confirm(f"Add {counted(annotators, 'row')}{cost}{added}?", default=False, err=True):
+    if not click.confirm(f"Add {counted(annotators, 'form')}{cost}{added}?", default=False, err=True):
         raise DeclinedError("Nothing was added.", "To see what would be added, say --dry-run.")

@@ -292,7 +292,9 @@ def _ask(yes: bool, name: str, file: Path) -> None:
             "there is no terminal to ask at whether the columns are right; nothing was stored",
             f"If they are: `{_again(name, file)}`. If not, add --map COLUMN=ROLE.",
         )
-    if not click.confirm("Make the study so? To change anything later, make another", default=True, err=True):
+    if not click.confirm(
+        "Make this study? It cannot be changed later; n stores nothing", default=True, err=True
+    ):
         raise DeclinedError(
             "Nothing was stored.",
             "Correct the file, or say what a column holds with --map COLUMN=ROLE, for example --map"

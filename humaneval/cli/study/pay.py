@@ -1,9 +1,10 @@
-"""What a form promises to pay, in words."""
+"""What a form promises to pay, in words, and how to promise something else."""
 
 from __future__ import annotations
 
 from humaneval.fees import shown
 from humaneval.study.hit_section import HitSection
+from humaneval.text import command
 
 
 def pay(hit: HitSection) -> str:
@@ -11,10 +12,18 @@ def pay(hit: HitSection) -> str:
     charged yet."""
     minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
     if not hit.reward:
-        return f"The form promises no pay for about {minutes}: reward under [hit] in a study file sets one."
+        return f"The form promises no pay for about {minutes}. To set one: {setting('reward', 'hit')}"
     reward, hourly = shown(hit.reward, hit.sign), shown(hit.hourly, hit.sign)
     return (
         f"The form promises {reward} for about {minutes}, {hourly} an hour."
-        " You pay people yourself; only publishing with --live charges you. To set other amounts: reward and"
-        " expected_minutes under [hit] in a study file."
+        " You pay people yourself; only publishing with --live charges you. To set other amounts:"
+        f" {setting('reward and expected_minutes', 'hit')}"
+    )
+
+
+def setting(names: str, section: str) -> str:
+    """Where a person sets something of the next study that they make."""
+    return (
+        f"{names} under [{section}] in a study file. `{command('init')}` writes one, and `study create`"
+        " takes it with --file study.toml."
     )

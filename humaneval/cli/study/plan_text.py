@@ -8,6 +8,7 @@ from dataclasses import replace
 from rich.table import Table
 
 from humaneval.cli.run import console, say
+from humaneval.cli.study.pay import setting
 from humaneval.planning.cues import PLACES, CueScore
 from humaneval.planning.detectable import MOST, Chances
 from humaneval.planning.forecast import Outlook
@@ -78,7 +79,11 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     if found == wanted:
         found, wanted = _apart(family.power_in_family, planned.power)
-    enough = f" {crowd(_with(planned, needed))} would find it in {wanted}." if needed else _too_few(planned)
+    enough = (
+        f" {crowd(_with(planned, needed))} would find it in {wanted} of such studies."
+        if needed
+        else _too_few(planned)
+    )
     said = (
         f"would practically never be found{as_one}"
         if family.power_in_family < NEVER
@@ -177,7 +182,7 @@ def _tell_cost(planned: Plan, seen: Outlook, sign: str, fees: str) -> None:
         forms = counted(planned.handed_out, "form")
         say(
             f"They get {sign}{seen.rewards:,} if all {forms} are paid {sign}{planned.reward}{fees}."
-            " reward under [hit] in a study file sets that; 0 means no pay."
+            f" 0 means no pay. To set that: {setting('reward', 'hit')}"
         )
 
 

@@ -82,14 +82,14 @@ def _list(app: App, as_json: bool) -> None:
         emit([{"study": name, "rows": rows, "pilot": pilot} for name, rows, pilot in studies])
         return
     for name, rows, pilot in studies:
-        say(f"{name}: {counted(rows, 'row')}{', pilot' if pilot else ''}")
+        say(f"{name}: {counted(rows, 'form')}{', pilot' if pilot else ''}")
     if not studies:
         say(f"No studies yet: {command('study', 'create', 'NAME')}")
 
 
 def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Addition], who: Answerers) -> None:
     say(
-        f"{facts['study']}: {counted(facts['rows'], 'row')} of"
+        f"{facts['study']}: {counted(facts['rows'], 'form')} of"
         f" {counted(settings.row_size, 'passage')} ({', '.join(settings.design.generators)}),"
         f" seed {facts['seed']}"
     )
@@ -102,5 +102,5 @@ def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Additi
         say(each.describe())
     say(f"Design {facts['design_hash']}")
     if additions:
-        say(f"Design of the first {counted(additions[0].rows_before, 'row')} {facts['first_design_hash']}")
+        say(f"Design of the first {counted(additions[0].rows_before, 'form')} {facts['first_design_hash']}")
     say(f"Settings {facts['settings_hash']}")

@@ -376,7 +376,7 @@ class MTurk:
         return requirements(offer.participants, sandbox=self._endpoint.name == "sandbox")
 
     def _hit(self, external_id: str) -> Any:
-        return self._call("look up", lambda: self.client.get_hit(HITId=external_id))["HIT"]
+        return self._call("look up a HIT", lambda: self.client.get_hit(HITId=external_id))["HIT"]
 
     def _hit_if_there(self, external_id: str) -> Any:
         try:
@@ -387,9 +387,9 @@ class MTurk:
             raise
 
     def _assignment(self, assignment: str) -> Any:
-        return self._call("look up", lambda: self.client.get_assignment(AssignmentId=assignment))[
-            "Assignment"
-        ]
+        return self._call(
+            "look up an assignment", lambda: self.client.get_assignment(AssignmentId=assignment)
+        )["Assignment"]
 
 
 def _published(hit: Any) -> Published:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from humaneval.domain import Role
 from humaneval.report.figures.drawing import Box, Drawing, Sheet, shortened
-from humaneval.report.phrases import amount, between, chance, confidence, percent, sentence
+from humaneval.report.phrases import ROUGH, amount, between, chance, confidence, percent, sentence
 from humaneval.scoring.questions.judging import Words
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import DETECTED, DETECTION, Chance, GeneratorScore, ScoreTable
@@ -61,16 +61,18 @@ def ceiling_band(table: ScoreTable | Plotted) -> Interval | None:
     """Where a system scores if nobody can tell its sentences: the achieved ceiling ± chance.
 
     The central range of the binomial distribution at the table's level, for the median n of the systems; None
-    without an achieved ceiling.
+    without an achieved ceiling, from too few marks for one, and where the range says nothing.
     """
     from scipy.stats import binom  # heavy, and no command needs it to print scores
 
     counts = [row.n for row in table.scores if row.role is Role.SYSTEM]
     if table.chance is None or table.chance.achieved is None or not counts:
         return None
+    if sum(table.chance.picks) < ROUGH:
+        return None
     n, beyond = int(median(counts)), (1 - table.level) / 2
     low, high = (float(binom.ppf(at, n, table.chance.achieved)) / n for at in (beyond, 1 - beyond))
-    return Interval(low, high)
+    return Interval(low, high) if 0 < high - low < 1 else None
 
 
 def _lines(table: ScoreTable | Plotted) -> float:

@@ -15,7 +15,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from humaneval.domain import Drawing, Gap, GappedText
 from humaneval.errors import BusyError, HumanEvalError, InputError, UsageError
 from humaneval.free_text import TYPES, Candidate, gapped, read_marks, told, write_marks
-from humaneval.infills.free_text import missing
+from humaneval.infills.free_text import ALONE, missing
 from humaneval.infills.free_text_units import from_ranges, read_ranges, to_ranges, units
 from humaneval.resources import bundled
 from humaneval.stories import bundled_stories
@@ -295,6 +295,7 @@ def _page(
             chosen=asked.chosen or tuple(offer["key"] for offer in offers[:1]),
             results=results or [],
             offers=offers,
+            models=any(offer.kind != ALONE for offer in desk.offers.values()),
             names=NAMES,
             missing=why,
             mends=how,

@@ -85,7 +85,7 @@ def test_rows_that_do_not_go_round_are_refused(sqlite_engine: Engine, study_fact
     study_factory(sqlite_engine, design=TWICE)
     with pytest.raises(UsageError, match="judged 2 times, and 3 is not a multiple of 2") as caught:
         enlarge(open_study(sqlite_engine, "study"), 3)
-    assert caught.value.hint == "Add 4 rows."
+    assert caught.value.hint == "Add 4 forms."
 
 
 def test_infills_that_came_later_do_not_matter_and_one_that_changed_forbids_more_rows(
@@ -162,7 +162,7 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
     assert WARNING in before.err
     said = verb("study", "enlarge", "study", "--annotators", "2", "--reason", "written down before", "--yes")
     assert said.code == 0
-    assert "now has 6 rows; it had 4" in said.out
+    assert "now has 6 forms; it had 4" in said.out
     assert WARNING in said.err
     assert "Responses so far: 12." in said.err
     for line in ("study audit study", "score study"):
@@ -173,7 +173,7 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
         assert addition["warning"] == WARNING
     assert verb("report", "study", "--out", "report.html").code == 0
     page = Path("report.html").read_text(encoding="utf-8")
-    assert "enlarged from 4 to 6 rows" in page
+    assert "enlarged from 4 to 6 forms" in page
     assert "<dt>Annotators planned</dt><dd>6</dd>" in page
     plan = page[page.index("Plan against what was achieved") :]
     assert re.search(r"Annotators</\w+>\s*<td[^>]*>6</td>", plan)
@@ -189,7 +189,7 @@ def test_enlarging_says_what_it_costs_and_what_was_added_before_and_asks(
     assert "They get $1.60 if all are approved." in dry.out
     unasked = verb(*more)
     assert unasked.code == 2
-    assert "adds 2 rows for $1.60 to study 'study', and there is no terminal" in unasked.err
+    assert "adds 2 forms for $1.60 to study 'study', and there is no terminal" in unasked.err
     assert len(rows_of(sqlite_engine)) == 4
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     asked: list[str] = []
@@ -199,8 +199,8 @@ def test_enlarging_says_what_it_costs_and_what_was_added_before_and_asks(
     assert verb(*more, "--yes").code == 0
     assert len(rows_of(sqlite_engine)) == 6
     assert verb(*more).code == 2
-    assert asked[0] == "Add 2 rows for $1.60?"
-    assert re.fullmatch(r"Add 2 rows for \$1\.60 \(added before: on [\d-]+ 2\)\?", asked[1])
+    assert asked[0] == "Add 2 forms for $1.60?"
+    assert re.fullmatch(r"Add 2 forms for \$1\.60 \(added before: on [\d-]+ 2\)\?", asked[1])
     document = verb(*more, "--dry-run", "--json").document
     assert (document["rows_after"], document["cost"]) == (8, "1.92")
     assert [each["rows_after"] for each in document["earlier_additions"]] == [6]
@@ -210,11 +210,11 @@ def test_a_study_has_at_most_so_many_rows_and_grows_only_from_those_that_were_as
     sqlite_engine: Engine, study_factory: Callable
 ) -> None:
     study_factory(sqlite_engine, "study", design={"annotators": 4})
-    with pytest.raises(UsageError, match="has 4 rows, and a study can have at most 100,000") as caught:
+    with pytest.raises(UsageError, match="has 4 forms, and a study can have at most 100,000") as caught:
         enlarge(open_study(sqlite_engine, "study"), 99_997)
     assert caught.value.hint == "Add at most 99,996."
     enlarge(open_study(sqlite_engine, "study"), 2, rows_before=4)
-    with pytest.raises(UsageError, match="had 4 rows a moment ago and now has 6"):
+    with pytest.raises(UsageError, match="had 4 forms a moment ago and now has 6"):
         enlarge(open_study(sqlite_engine, "study"), 2, rows_before=4)
     assert len(rows_of(sqlite_engine)) == 6
 
@@ -231,9 +231,9 @@ def test_an_enlarged_study_shows_its_addition_and_the_hash_of_all_its_rows(
     assert (shown["rows"], shown["design_hash"]) == (6, made.design_hash)
     assert shown["first_design_hash"] == first["design_hash"] != made.design_hash
     text = verb("study", "show", "study").out
-    assert "enlarged from 4 to 6 rows" in text
+    assert "enlarged from 4 to 6 forms" in text
     assert f"Design {made.design_hash}" in text
-    assert f"Design of the first 4 rows {first['design_hash']}" in text
+    assert f"Design of the first 4 forms {first['design_hash']}" in text
 
 
 def test_the_audit_of_a_study_without_answers_has_no_columns_of_nothing(
@@ -241,7 +241,7 @@ def test_the_audit_of_a_study_without_answers_has_no_columns_of_nothing(
 ) -> None:
     study_factory(sqlite_engine, "one", design={"annotators": 1, "positions": [3]})
     text = verb("study", "audit", "one").out
-    assert "1 row planned, none answered yet." in text
+    assert "1 form planned, none answered yet." in text
     assert "achieved" not in text
     assert "0/" not in text
     assert "every machine's sentence is sentence 3" in text

@@ -41,7 +41,7 @@ def test_status_says_where_what_and_how_much(
     assert "1 submitted, 1 of them new; 4 responses" in verb("collect", "study").out
     waiting = verb("status", "study").out
     assert "local: 1 of 4 submitted" in waiting
-    assert "In 72 hours local approves the first form that waits" in waiting
+    assert "Without a decision, local approves the first form that waits in 72 hours" in waiting
     assert "1 form waits for approval. At " in verb("review", "study").out
     assert "1 approved at local now" in verb("approve", "study", work.id).out
     paid = ["bonus", "study", work.id, "--amount", "0.5", "--reason", "Thanks"]

@@ -87,7 +87,7 @@ def test_a_row_whose_place_went_to_a_late_answer_is_said(
     assert heading(begin(link)) == "All forms are taken"
     (line,) = study_status(open_study(sqlite_engine, "study"))
     assert line.crowded_out == 1
-    assert "1 row without answers and without a place" in command("status", "study").out
+    assert "1 form without answers and without a place" in command("status", "study").out
     study.open_link(3)
     send(begin(link))
     (line,) = study_status(open_study(sqlite_engine, "study"))
