@@ -12,7 +12,7 @@ PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS ?= $(shell expr $(PROCESSORS) + 1)
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo quick check test test-long coverage test-tools constraints docs clean
+.PHONY: demo quick check lint types test every-test test-long coverage test-tools constraints docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/humaneval demo --out $(DEMO)
@@ -21,8 +21,12 @@ demo: $(VENV)/.models
 quick: check
 	$(PYTEST) -n $(PROCESSORS) tests/unit
 
-# All of them. The last line counts what was left out, by its cause.
-test: check test-tools
+# All of them. The last line counts what was left out, by its cause. Types are checked beside the tests: mypy
+# keeps one processor busy and leaves the others idle.
+test: lint test-tools
+	$(MAKE) --no-print-directory --jobs=2 types every-test
+
+every-test: $(VENV)/.test test-tools
 	$(PYTEST) -n $(WORKERS)
 
 # Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours. Then
@@ -42,11 +46,15 @@ coverage: $(VENV)/.test test-tools
 		shares="$$shares $$room $$($(BIN)/coverage report --include="$$room/*" --precision=2 --format=total) %"; \
 	done; echo "lines and branches:$$shares"; exit $$status
 
-check: $(VENV)/.test
+check: lint types
+
+lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+types: $(VENV)/.test
+	$(BIN)/mypy
 
 # PostgreSQL, a browser, axe-core and AWS's JavaScript client come from npm; without it the tests that need them are
 # left out. AWS's own command line pins its own botocore, so it has an environment of its own.

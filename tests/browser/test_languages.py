@@ -70,10 +70,9 @@ WRITINGS = {
 }
 
 
-@pytest.fixture(params=list(WRITINGS))
-def language(request: pytest.FixtureRequest) -> str:
-    """Each of the languages by turns."""
-    return str(request.param)
+def in_turn(language: str, *, rarely: str) -> pytest.MarkDecorator:
+    """Every run looks at all pages in one of the languages, and `make test-long` in the other."""
+    return pytest.mark.parametrize("language", [language, pytest.param(rarely, marks=pytest.mark.long)])
 
 
 @pytest.fixture
@@ -157,6 +156,7 @@ def _fill_in(page: Page) -> None:
         _radios(page, story).nth(2).check()
 
 
+@in_turn("ar", rarely="zh-Hans")
 def test_X28_a_study_in_another_language_is_in_it_from_the_preview_to_the_hand_over(
     language: str, published: Callable[..., PublishedStudy], page: Page, axe: Callable, tmp_path: Path
 ) -> None:
@@ -205,6 +205,7 @@ def test_X28_a_study_in_another_language_is_in_it_from_the_preview_to_the_hand_o
     assert len(study.responses()) == 3
 
 
+@in_turn("zh-Hans", rarely="ar")
 def test_X28_a_static_page_is_in_the_studys_language_too(
     language: str, published: Callable[..., PublishedStudy], page: Page, axe: Callable, tmp_path: Path
 ) -> None:
@@ -221,6 +222,7 @@ def test_X28_a_static_page_is_in_the_studys_language_too(
     assert len(study.responses()) == 3
 
 
+@in_turn("zh-Hans", rarely="ar")
 def test_X28_a_volunteer_reads_the_language_of_the_study_from_the_link_to_the_thanks(
     language: str,
     sqlite_engine: Engine,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import fcntl
 import json
 import os
 import shlex
@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -23,6 +22,8 @@ import pytest
 from tests.pace import PATIENCE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+SHARE = b"share\n"
+"""What a process of the tests sends that wants the server to stay, and what it is told."""
 READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_")
 """How names begin of variables that are read once, when an interpreter starts."""
 OF_NO_ACCOUNT = ("PYTHONPATH", "PYTHONUNBUFFERED")
@@ -30,31 +31,56 @@ OF_NO_ACCOUNT = ("PYTHONPATH", "PYTHONUNBUFFERED")
 
 
 class _Server:
-    """The process that programs are forked from: one for each process of the tests."""
+    """A share in the process that programs are forked from: one for all processes of the tests.
+
+    The first that needs it starts it. It ends with the last one, however that one ends.
+    """
 
     def __init__(self) -> None:
-        # It ends with the server. The address of a socket has to be short.
-        self.address = f"{tempfile.mkdtemp(prefix='humaneval-forking-', dir='/tmp')}/socket"
+        # The address of a socket has to be short. The folder stays, and the server removes its socket.
+        folder = Path("/tmp") / f"humaneval-forking-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self.address = str(folder / (os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())))
+        self._process: subprocess.Popen[bytes] | None = None
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._share = self._shared() or self._started()
+
+    def _started(self) -> socket.socket:
+        Path(self.address).unlink(missing_ok=True)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.forking.server", self.address],
-            stdin=subprocess.PIPE,  # it ends when this is closed, however this process ends
+            # Pipes: a file would have places to seek, which a program's pipe has not.
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,  # a file would have places to seek, which a program's pipe has not
+            stderr=subprocess.PIPE,
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             start_new_session=True,  # Ctrl-C reaches the tests, and they end
         )
         assert self._process.stdout is not None
-        if self._process.stdout.readline() != b"ready\n":
+        ready = self._process.stdout.readline() == b"ready\n"
+        share = self._shared() if ready else None
+        if share is None:
             pytest.fail(self.complaint())
-        atexit.register(self.close)
+        return share
+
+    def _shared(self) -> socket.socket | None:
+        """A connection that keeps the server there; None if there is no server."""
+        share = socket.socket(socket.AF_UNIX)
+        with suppress(OSError):
+            share.connect(self.address)
+            share.sendall(SHARE)
+            if share.recv(len(SHARE)) == SHARE:
+                return share
+        share.close()
+        return None
 
     def complaint(self) -> str:
         """Why nothing can be forked any more."""
+        if self._process is None:
+            return "the process that programs are forked from has ended"
         return self._process.communicate()[1].decode(errors="replace")
-
-    def close(self) -> None:
-        self._process.communicate()
 
 
 @cache

@@ -1,7 +1,8 @@
 """The process that programs are forked from. It has one thread, loads the command line, and waits.
 
 A request is a line of JSON on a connection, with three open files: the stdin, stdout and stderr of the
-program. The answer is its id, and when it has ended its status, a line each.
+program. The answer is its id, and when it has ended its status, a line each. A connection on which `share` is
+sent keeps the process there; when the last of them is closed, it ends.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from typing import Any, NoReturn
 
 from humaneval.cli.main import VERBS, main
 
+SHARE = b"share\n"
+
 
 def serve(address: str) -> dict[str, Any] | None:
-    """Fork a program for every request, until stdin ends. Returns only in a program, with what was asked."""
+    """Fork a program for every request, while somebody has a share. Returns only in a program, with what was
+    asked."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
     listening.listen(100)
@@ -38,20 +42,35 @@ def serve(address: str) -> dict[str, Any] | None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
     running: dict[int, socket.socket] = {}
+    shares: set[socket.socket] = set()
     selector = selectors.DefaultSelector()
-    for each in (sys.stdin, listening, wakened):
+    for each in (listening, wakened):
         selector.register(each, selectors.EVENT_READ)
     print("ready", flush=True)
     while True:
         ready = [key.fileobj for key, _ in selector.select()]
-        if sys.stdin in ready:
+        closed = shares.intersection(ready)
+        for share in closed:
+            selector.unregister(share)
+            share.close()
+        shares -= closed
+        if closed and not shares:
             break
         if wakened in ready:
             wakened.recv(4096)
             _tell_the_ends(running)
         if listening in ready:
             connection, _ = listening.accept()
-            asked, files = _request(connection)
+            request, files = _request(connection)
+            if request == SHARE:
+                connection.sendall(SHARE)
+                shares.add(connection)
+                selector.register(connection, selectors.EVENT_READ)
+                continue
+            if not request:  # who asked has ended before it said for what
+                connection.close()
+                continue
+            asked = json.loads(request)
             for module in asked["modules"]:
                 import_module(module)
                 gc.freeze()
@@ -59,7 +78,7 @@ def serve(address: str) -> dict[str, Any] | None:
             if child == 0:
                 signal.set_wakeup_fd(-1)
                 selector.close()
-                for end in (listening, wakened, waker, connection, *running.values()):
+                for end in (listening, wakened, waker, connection, *running.values(), *shares):
                     end.close()
                 _become(asked, files)
                 return asked
@@ -71,15 +90,15 @@ def serve(address: str) -> dict[str, Any] | None:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
     os.unlink(address)
-    os.rmdir(os.path.dirname(address))
     return None
 
 
-def _request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def _request(connection: socket.socket) -> tuple[bytes, list[int]]:
     text, files, _, _ = socket.recv_fds(connection, 65_536, 3)
-    while not text.endswith(b"\n"):
-        text += connection.recv(65_536)
-    return json.loads(text), files
+    while text and not text.endswith(b"\n"):
+        more = connection.recv(65_536)
+        text = text + more if more else b""
+    return text, files
 
 
 def _tell_the_ends(running: dict[int, socket.socket]) -> None:

@@ -56,15 +56,15 @@ def test_a_study_goes_from_stories_to_scores(line: Line, engine: Engine, platfor
 
 @pytest.mark.slow
 def test_a_crowd_without_skill_scores_as_chance_does_whoever_wrote(line: Line, sqlite_engine: Engine) -> None:
-    frame = line(sqlite_engine, Crowd(60, Skills(0.0), seed=7))
+    frame = line(sqlite_engine, Crowd(40, Skills(0.0), seed=7))
     before = score(frame).before_exclusions
-    assert [row.n for row in before] == [60] * 4
+    assert [row.n for row in before] == [40] * 4
     assert all(0.65 <= row.score <= 0.95 for row in before), [(row.generator, row.score) for row in before]
 
 
 @pytest.mark.slow
 def test_a_crowd_that_knows_everything_is_never_deceived(line: Line, sqlite_engine: Engine) -> None:
-    frame = line(sqlite_engine, Crowd(40, Skills(1.0), seed=7))
+    frame = line(sqlite_engine, Crowd(12, Skills(1.0), seed=7))
     assert [row.not_identified for row in score(frame).before_exclusions] == [0] * 4
 
 

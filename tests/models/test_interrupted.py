@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -20,6 +22,7 @@ from generators.training.log import LOG, read_log
 from generators.training.state import STATE_TENSORS
 from tests.commands import Command
 from tests.conftest import ROOT
+from tests.forking.program import Program
 from tests.models.test_training import same_state
 from tests.pace import PATIENCE
 from tests.ports import free_port
@@ -51,55 +54,8 @@ TRAIN = [
     "1000",
 ]
 
-LOADED = """
-import os, sys
-import matplotlib.figure, torch
-from transformers import GPT2LMHeadModel
-import generators.training.train_causal
-from humaneval.cli.main import main
-"""
-"""A process that has loaded what training needs, and then runs the command line in processes that it forks:
-loading takes longer than training."""
-BY_TURNS = f"""{LOADED}
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        os.dup2(2, 1)
-        main(sys.argv[1:])
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-"""Once for each line that it reads."""
-TWO_AT_ONCE = f"""{LOADED}
-children = []
-for rank in "01":
-    children.append(os.fork())
-    if not children[-1]:
-        os.environ |= {{"RANK": rank, "LOCAL_RANK": rank}}
-        main(sys.argv[1:])
-sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
-"""
-"""Twice, with the environment that torchrun gives."""
-
-
-def begun(runs: subprocess.Popen[str]) -> int:
-    """The process of a new run."""
-    assert runs.stdin is not None
-    print("run", file=runs.stdin, flush=True)
-    return said(runs)
-
-
-def said(runs: subprocess.Popen[str]) -> int:
-    assert runs.stdout is not None
-    return int(runs.stdout.readline())
-
-
-def lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+LOADED = ("matplotlib.figure", "torch", "transformers.models.gpt2", "generators.training.train_causal")
+"""What training needs. Loading it takes longer than training."""
 
 
 def lines(folder: Path) -> int:
@@ -114,37 +70,31 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
     save."""
     arguments = [*TRAIN, "--steps", "48", "--evaluate-every", "4", "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    program = [sys.executable, "-c", BY_TURNS, *arguments, str(killed)]
     assert command(*arguments, whole).code == 0
+
+    def begun() -> Program:
+        return Program(*arguments, killed, environment=ENVIRONMENT, modules=LOADED)
 
     def chosen() -> list[int]:
         return sorted(random.sample(range(1, 11), 2))
 
     moments = chosen()
-    with subprocess.Popen(
-        program,
-        env=ENVIRONMENT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as runs:
-        while moments:
-            run = begun(runs)
-            while lines(killed) < moments[0] and lives(run):
+    while moments:
+        with begun() as run:
+            while lines(killed) < moments[0] and run.poll() is None:
                 time.sleep(0.002)
             time.sleep(random.random() * 0.05)
-            with suppress(ProcessLookupError):
-                os.kill(run, signal.SIGKILL)
-            if said(runs) == 0:  # over before the kill, because this process had to wait: once more
-                shutil.rmtree(killed)
-                moments = chosen()
-                continue
-            del moments[0]
-            if (killed / "infilling.json").exists() or (killed / "next").exists():
-                load(killed)
-        begun(runs)
-        assert said(runs) == 0
+            run.kill()
+            status = run.wait()
+        if status == 0:  # over before the kill, because this process had to wait: once more
+            shutil.rmtree(killed)
+            moments = chosen()
+            continue
+        assert status == -signal.SIGKILL
+        del moments[0]
+        if (killed / "infilling.json").exists() or (killed / "next").exists():
+            load(killed)
+    assert begun().wait() == 0
     same_state(whole, killed)
     assert (whole / "model.safetensors").read_bytes() == (killed / "model.safetensors").read_bytes()
     assert load(whole).card.training["step"] == load(killed).card.training["step"]
@@ -155,13 +105,42 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "humaneval"]
 
 
-@pytest.mark.parametrize(
-    "launcher",
-    [["-c", TWO_AT_ONCE], pytest.param(TORCHRUN, marks=pytest.mark.long)],
-    ids=["two processes", "torchrun"],
-)
+def forked(arguments: Sequence[str | Path], group: Mapping[str, str]) -> str:
+    """Two processes with the environment that torchrun gives; what they say."""
+    with TemporaryFile("w+") as complaints, ExitStack() as both:
+        runs = [
+            both.enter_context(
+                Program(
+                    *arguments,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    environment={**ENVIRONMENT, **group, "RANK": rank, "LOCAL_RANK": rank},
+                    modules=LOADED,
+                )
+            )
+            for rank in "01"
+        ]
+        texts = [run.communicate() for run in runs]
+        complaints.seek(0)
+        assert [run.returncode for run in runs] == [0, 0], complaints.read()[-3000:]
+    return "".join(texts)
+
+
+def by_torchrun(arguments: Sequence[str | Path], group: Mapping[str, str]) -> str:
+    run = subprocess.run(
+        [sys.executable, *TORCHRUN, *arguments],
+        env={**ENVIRONMENT, **group},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    return run.stdout
+
+
+@pytest.mark.parametrize("launch", [forked, pytest.param(by_torchrun, marks=pytest.mark.long)])
 def test_two_processes_share_a_run_and_have_the_losses_of_one(
-    launcher: list[str], command: Command, tmp_path: Path
+    launch: Callable[[Sequence[str | Path], Mapping[str, str]], str], command: Command, tmp_path: Path
 ) -> None:
     arguments = [
         *TRAIN,
@@ -183,14 +162,7 @@ def test_two_processes_share_a_run_and_have_the_losses_of_one(
     ]
     group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     assert command(*arguments, tmp_path / "one").code == 0
-    run = subprocess.run(
-        [sys.executable, *launcher, *arguments, str(tmp_path / "two")],
-        env=ENVIRONMENT | group,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
+    printed = launch([*arguments, tmp_path / "two"], group)
     one, two = (read_log(tmp_path / name) for name in ("one", "two"))
     assert [line["step"] for line in two] == [*range(1, 5)]
     for name in ("loss", "perplexity", "with_ends", "context"):
@@ -201,4 +173,4 @@ def test_two_processes_share_a_run_and_have_the_losses_of_one(
     assert card.kind == "ilm"
     assert card.training["plan"]["loss"] == "answers=2"
     assert card.training["plan"]["plain_rows"] == 0.4
-    assert run.stdout.count("steps") == 1
+    assert printed.count("steps") == 1

@@ -14,7 +14,7 @@ from humaneval.scoring.analysis.analyse import analyse
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
 
-STUDIES = 60
+STUDIES = 20
 RULE = Rule(control="none")
 
 
