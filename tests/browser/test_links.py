@@ -79,7 +79,7 @@ def test_from_the_link_to_the_completion_code(by_link: Callable, visit: Callable
     for heading in ("An example", "About this study"):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
         shown = page.locator("body").inner_text()
-        assert (shown.count("$0.80"), shown.count("Find the sentence")) == (1, 1)
+        assert (shown.count("$0.80"), shown.count("find the sentence")) == (1, 1)
         if heading == "An example":
             page.get_by_role("button", name="Begin").click()
             page.get_by_role("group", name="Story 1 of").wait_for()
