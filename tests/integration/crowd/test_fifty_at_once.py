@@ -21,6 +21,9 @@ from humaneval.study.stored import open_study, study_key
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "database", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_C39_fifty_at_the_same_instant_break_no_quota_and_each_gets_an_answer(
     engine: Engine,
     platform: MTurk,
