@@ -811,7 +811,7 @@ def test_rests_of_stories_keep_their_lines(tmp_path: Path) -> None:
 def test_a_study_file_without_a_design_is_told_what_is_wrong_in_it(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text('question = "rate"\n[answers]\npoints = 2\n', encoding="utf-8")
-    with pytest.raises(SettingsError, match="answers.points is 2"):
+    with pytest.raises(SettingsError, match=r"answers\.points is 2"):
         settle(read(saved(many(4, [1, 3]))).contents, Asked(file, None, {}))
     file.write_text('question = "which"\n', encoding="utf-8")
     with pytest.raises(SettingsError, match="there is no question 'which'"):
