@@ -64,6 +64,7 @@ def ordinal(frame: pd.DataFrame, by: Sequence[str], reference: str | None = None
         f"sd of workers {fit.worker_sd:.5f}, of items {fit.story_sd:.5f}; log-likelihood"
         f" {fit.log_likelihood:.4f}. {statement}",
         f"Thresholds for {fit.names[0]}: {', '.join(cuts)}.",
-        *(() if who.workers and who.items else (who.note,)),
+        *(() if who.workers else ("If a person rated several times, name the people: --worker COLUMN.",)),
+        *(() if who.items else ("If an item was rated several times, name the items: --item COLUMN.",)),
     )
     return Summary((*COLUMNS, *(("Holm",) if len(found) > 1 else ())), tuple(rows), notes, 4)

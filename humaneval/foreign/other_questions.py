@@ -19,7 +19,7 @@ from humaneval.foreign.responses import DETECTION, Asked
 from humaneval.foreign.sheet import Sheet, at
 from humaneval.scoring.asked import COLUMN, LENGTH, SETTINGS, settings_in
 from humaneval.scoring.questions.question import DETECT, question_names
-from humaneval.scoring.questions.rate import NAME, POINTS, TAKEN
+from humaneval.scoring.questions.rate import NAMES, POINTS, TAKEN, may_name
 from humaneval.text import alike, counted, listed
 
 MADE = "(made)"
@@ -146,10 +146,10 @@ def _ratings(made: Prepared, answers: Answers) -> Prepared:
     points: Any = settings_in(made.constants.get(SETTINGS, "")).get("points")
     most = int(points) if points in POINTS else POINTS.stop - 1
     scales = [role for role in made.told if role not in (*ROLES, SETTINGS)]
-    if wrong := [scale for scale in scales if not NAME.fullmatch(scale) or scale in TAKEN]:
+    if wrong := [scale for scale in scales if not may_name(scale) or scale in TAKEN]:
         raise UsageError(
             f"{wrong[0]!r} cannot be the name of a scale",
-            "Use small letters, digits and underscores, and no name of a column of the response table.",
+            NAMES,
         )
     if not scales:
         made = _with_choice(made)

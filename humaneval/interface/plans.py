@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Role
 from humaneval.errors import UsageError
 from humaneval.interface.advice import in_python
 from humaneval.interface.shown import table_html
@@ -121,12 +121,13 @@ def plan(
     level: float = 0.95,
     question: str = DETECT,
     answers: Mapping[str, Any] | None = None,
+    sentences: int = SENTENCES,
 ) -> StudyPlan:
     """What a study can find out, and what it costs, as `humaneval study plan` computes it.
 
     Every annotator judges all that the `question` shows of `systems` systems, the Control and, with `human`,
     a person: one passage by each, or, for `prefer`, each pair in both orders. `answers` are the question's
-    settings, as under `[answers]` in a study file.
+    settings, as under `[answers]` in a study file. `sentences` is how long stories are, 3 to 20.
     `difference` is the smallest one that matters and `score` the lower of the two scores, both shares of the
     scale;
     `power` is the wanted probability of finding it. `stories` is how many there are to draw from; with 0,
@@ -136,7 +137,7 @@ def plan(
     Raises UsageError for a number that makes no study.
     """
     with in_python():
-        _refuse(systems=systems, annotators=annotators, stories=stories)
+        _refuse(systems=systems, annotators=annotators, stories=stories, sentences=sentences)
         for name, value in {"power": power, "level": level}.items():
             if not 0 < value < 1:
                 raise UsageError(f"{name}={value!r} is not a probability", "Give a number between 0 and 1.")
@@ -172,10 +173,10 @@ def plan(
             spammers=spammers,
             reward=dollars,
             expected_minutes=minutes,
-            positions=asked.positions(SENTENCES),
+            positions=asked.positions(sentences),
             question=question,
-            scale=asked.scales(own, SENTENCES)[0],
-            foreseen=asked.foreseen(own, SENTENCES),
+            scale=asked.scales(own, sentences)[0],
+            foreseen=asked.foreseen(own, sentences),
             conditions_each=max(
                 1, sum("system 1" in one.generators and one.role is not Role.CONTROL for one in shown)
             ),
@@ -183,15 +184,16 @@ def plan(
         return StudyPlan(made, outlook(made))
 
 
-EXAMPLES = {"systems": 2, "annotators": 40, "stories": 100}
+EXAMPLES = {"systems": 2, "annotators": 40, "stories": 100, "sentences": SENTENCES}
 
 
-def _refuse(*, systems: object, annotators: object, stories: object) -> None:
+def _refuse(*, systems: object, annotators: object, stories: object, sentences: object) -> None:
     """Raise UsageError for what is not a whole number in its range."""
     ranges = {
         "systems": (systems, 1, 100),
         "annotators": (annotators, 1, MOST),
         "stories": (stories, 0, 1_000_000),
+        "sentences": (sentences, FEWEST_SENTENCES, MOST_SENTENCES),
     }
     for name, (value, least, most) in ranges.items():
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:

@@ -100,10 +100,12 @@ def _sizes(plan: Plan, analysis: Analysis, before: Outlook) -> tuple[Row, ...]:
     n, score, design_effect = achieved(analysis)
     sign = ", %" if plan.scale is None or plan.scale.share else ""
     start = Cell(f"Score that it starts from{sign}", "Score that it starts from")
+    scores = (start, _score(plan, plan.expected_score), _score(plan, place_of(plan, score)))
     return (
         (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
         (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
-        (start, _score(plan, plan.expected_score), _score(plan, place_of(plan, score))),
+        # Where pairs are compared by their own answers, a plan starts from no score.
+        *([] if plan.foreseen.pairwise else [scores]),
         (text("Design effect, median over systems"), Cell(""), number(design_effect)),
     )
 

@@ -283,7 +283,7 @@ def _value(cell: _Cell, name: str, path: Path, most: int) -> Any:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        return None if "_" in text else float(text)
     except ValueError:
         return None
 

@@ -75,6 +75,8 @@ def worth_of(frame: pd.DataFrame, told: TableQuestion, makers: Makers, answers: 
     Raises InputError for an answer that the question does not take.
     """
     question, settings, sentences = told.question, told.settings, told.sentences
+    if question.rest:
+        _whole_to_the_end(frame, makers, answers, sentences)
     whose = [makers.first] if makers.second is None else [makers.first, makers.second]
     columns = [*whose, answers.position, *answers.fields.values()]
     kind, first = _kinds(columns)
@@ -92,6 +94,13 @@ def worth_of(frame: pd.DataFrame, told: TableQuestion, makers: Makers, answers: 
             outcomes[scale.name][number] = question.outcomes(truth, answer, scale.name, settings)
     refuse(frame[_column(frame, answers)], wrong[kind], f"is no answer to the question {question.name}")
     return Worth({name: worth[kind] for name, worth in outcomes.items()}, failed[kind])
+
+
+def _whole_to_the_end(frame: pd.DataFrame, makers: Makers, answers: Answers, sentences: int) -> None:
+    """Raise InputError if a person's whole story has its boundary before the end."""
+    human = np.array([role is Role.HUMAN for role in makers.roles])[makers.first]
+    early = human & (answers.position != sentences + 1)
+    refuse(frame["position"], early, f"is not {sentences + 1}, as a person wrote all of Human's story")
 
 
 def _column(frame: pd.DataFrame, answers: Answers) -> str:

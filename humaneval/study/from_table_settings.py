@@ -111,6 +111,9 @@ class _Own(NamedTuple):
         return len(self.asked.conditions(design["generators"], control, human, self.answers))
 
 
+BROUGHT: Mapping[str, Any] = {"generators": ["control", "human", "system"], "annotators": 1}
+
+
 def _own(asked: Asked) -> _Own:
     values: dict[str, Any] = {}
     if asked.file is not None:
@@ -126,7 +129,9 @@ def _own(asked: Asked) -> _Own:
         question = load_question(str(values.get("question", DETECT)))
         settings = question.settings(answers if isinstance(answers, dict) else {})
     except HumanEvalError:
-        read_study_file(asked.file, preset=asked.preset)  # which names the file
+        # Which names the file. The table will bring what the file need not have.
+        brought = {name: value for name, value in BROUGHT.items() if name not in design}
+        read_study_file(asked.file, preset=asked.preset, overrides={"design": brought})
         raise
     page = page if isinstance(page, dict) else {}
     return _Own({**design, **laid, **asked.design}, page, question, settings)

@@ -367,3 +367,5 @@ def test_ordinal_models_of_groups_are_clmms() -> None:
     for by, reference, why in (((), None, "compares groups"), (made.by, "gpt", "no group is called 'gpt'")):
         with pytest.raises(UsageError, match=why):
             ordinal(made.frame, by, reference)
+    made = judged(sheet, ["rating"], worker="worker", by=["generator"])
+    assert ordinal(made.frame, made.by).notes[-1].endswith("name the items: --item COLUMN.")

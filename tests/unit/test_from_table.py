@@ -17,7 +17,7 @@ import pytest
 
 from humaneval.cli.study.from_table import refuse
 from humaneval.domain import Story
-from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.errors import InputError, PrerequisiteError, SettingsError, UsageError
 from humaneval.stories import Problem, read_stories
 from humaneval.study.from_table import single_sentences, systems_of, unfit
 from humaneval.study.from_table_columns import recognise, story_columns, taken_out
@@ -806,3 +806,13 @@ def test_rests_of_stories_keep_their_lines(tmp_path: Path) -> None:
     table = read_table_file(path)
     found = contents_of(table, recognise(table, {}), rest=True)
     assert {entry.text for entry in found.systems["ours"]} == {"It rained.\nShe slept."}
+
+
+def test_a_study_file_without_a_design_is_told_what_is_wrong_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text('question = "rate"\n[answers]\npoints = 2\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"answers\.points is 2"):
+        settle(read(saved(many(4, [1, 3]))).contents, Asked(file, None, {}))
+    file.write_text('question = "which"\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match="there is no question 'which'"):
+        settle(read(saved(many(4, [1, 3]))).contents, Asked(file, None, {}))

@@ -239,6 +239,15 @@ def test_a_plan_is_that_of_the_study_file() -> None:
     assert found.json()["outlook"]["power"] == found.power
 
 
+@pytest.mark.parametrize("sentences", [3, 7, 20])
+def test_a_plan_knows_how_long_stories_are(sentences: int) -> None:
+    made = he.plan(systems=2, sentences=sentences).plan
+    assert (len(made.positions), made.foreseen.guess) == (sentences, pytest.approx(1 / sentences))
+    assert he.plan(systems=2, question="boundary", sentences=sentences).plan.positions[-1] == sentences
+    with pytest.raises(he.UsageError, match="sentences=21 is not a whole number from 3 to 20"):
+        he.plan(systems=2, sentences=21)
+
+
 def test_a_plan_shows_itself() -> None:
     found = he.plan(systems=4, annotators=100)
     for text in (repr(found), found._repr_html_()):

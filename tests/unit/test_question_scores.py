@@ -390,7 +390,7 @@ def test_frames_of_python_have_a_column_of_scales_if_there_are_several() -> None
 
 def test_one_answer_again_and_again_is_odd_by_the_answers_that_there_are() -> None:
     """Of six numbers for five sentences, nobody answers 1."""
-    frame = answers("boundary").query("worker == 'w0'").assign(choice=6, position=3)
+    frame = answers("boundary").query("worker == 'w0'").assign(choice=6)
     (line,) = analyse(frame, EVERYBODY).workers
     assert line.straight == pytest.approx(0.2 ** (len(frame) - 1))
     assert all(one.straight == 1 for one in analyse(answers("rate")).workers)
@@ -492,7 +492,7 @@ def test_ties_and_lengths_that_a_table_does_not_say_are_said_to_be_supposed() ->
         score(late.assign(sentences=5))
 
 
-@pytest.mark.parametrize("name", ["Fluency", "fits the context", "7th", "größe"])
+@pytest.mark.parametrize("name", ["Fluency", "fits the context", "7th", "größe", "next", "warning"])
 def test_a_scale_whose_name_cannot_be_one_is_not_left_out_in_silence(name: str) -> None:
     frame = answers("rate", scales=SCALES).rename(columns={"fit": name})
     with pytest.raises(InputError, match=f"the column '{name}' has ratings, and a scale cannot have"):
@@ -546,6 +546,19 @@ def test_a_boundary_is_not_before_the_second_sentence() -> None:
     frame = answers("boundary").assign(position=lambda found: [1, *found["position"][1:]])
     with pytest.raises(InputError, match="line 1 of the responses: position 1 is none that boundary"):
         score(frame, EVERYBODY)
+
+
+def test_a_persons_whole_story_has_no_boundary_before_its_end() -> None:
+    frame = answers("boundary")
+    human = frame["generator"] == "human"
+    with pytest.raises(InputError, match=r"position 4 is not 6, as a person wrote all of Human's story"):
+        score(frame.assign(position=frame["position"].mask(human, 4)))
+
+
+def test_no_scale_has_a_name_that_r_cannot_read() -> None:
+    for name in ("if", "next", "warning", "choice"):
+        with pytest.raises(SettingsError, match=f"'{name}' cannot be the name of a scale"):
+            load_question("rate").settings({"scales": {name: ["low", "high"]}})
 
 
 def test_the_answer_all_by_a_person_tells_how_long_stories_are() -> None:

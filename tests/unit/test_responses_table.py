@@ -103,6 +103,7 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         ("worker,story,generator\nw,s,g\n", "missing columns: position, choice"),
         (CSV.replace("generator", "worker"), "duplicate columns: worker"),
         (CSV + "w3,s3,ILM,6,1\n", r"line 4: position '6' is not a whole number from 1 to 5"),
+        (CSV + "w3,s3,ILM,0_3,1\n", r"line 4: position '0_3' is not a whole number from 1 to 5"),
         (CSV + "w3,s3,ILM,1,\n", r"line 4: choice is empty"),
         (CSV + "w3,s3,ILM,1,1.5\n", r"line 4: choice '1.5'"),
         (CSV + 'w3,"two\nlines",ILM,1,1\nw4,s4,ILM,x,1\n', r"line 6: position 'x'"),

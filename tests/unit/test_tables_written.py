@@ -206,3 +206,13 @@ def test_each_question_has_its_own_columns_and_models_for_r(question: str) -> No
     assert ("other" in head) == (question == "prefer")
     assert model in files["model.R"]
     assert not any("control" in line for line in lines)
+
+
+def test_a_model_that_r_cannot_fit_does_not_stop_the_others(tmp_path: Path) -> None:
+    frame = answers("rate", scales={"same": ("low", "high"), "fit": ("low", "high")})
+    for name, content in r_files(frame, analyse(frame)).items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    script = (tmp_path / "model.R").read_text(encoding="utf-8")
+    fails = "clmm <- function(formula, data) { cat(nrow(data), ''); stop('one level') }"
+    said = in_r(tmp_path, script.replace("library(ordinal)", fails) + "cat('\\n')\n")
+    assert said == ["72 48 72 48 "]

@@ -81,23 +81,27 @@ both <- union(levels(responses$generator), levels(responses$other))
 for (column in c("generator", "other"))
   responses[[column]] <- factor(responses[[column]], levels = both)
 responses$preferred_other <- 1 - responses$preferred
-model <- BTm(cbind(preferred, preferred_other), generator, other, data = responses)
-print(summary(model))
 """
+    models += _fitted("model", "BTm(cbind(preferred, preferred_other), generator, other, data = responses)")
     return InR("BradleyTerry2", {"preferred": ROutcome("numeric", meaning, scale.name)}, models)
 
 
 def _models(call: str, *, beside_human: bool = True) -> str:
-    shown = ["model <- " + call % "responses", "print(summary(model))"] if beside_human else []
-    alone = [] if beside_human else ["  print(summary(among))"]
+    shown = _fitted("model", call % "responses") if beside_human else ""
+    compared = "print(anova(update(among, . ~ . - generator), among))"
+    alone = [] if beside_human else ["print(summary(among))"]
+    among = _fitted("among", call % "systems", *alone, compared).splitlines()
     lines = (
-        *shown,
         "# Do the systems differ at all? Human is a ceiling, not a competitor.",
         'systems <- droplevels(subset(responses, role == "system"))',
         "if (nlevels(systems$generator) > 1) {",
-        "  among <- " + call % "systems",
-        *alone,
-        "  print(anova(update(among, . ~ . - generator), among))",
+        *("  " + line for line in among),
         "}",
     )
-    return "\n".join(lines) + "\n"
+    return shown + "\n".join(lines) + "\n"
+
+
+def _fitted(name: str, call: str, *then: str) -> str:
+    """R stops at the first error. A model that the answers do not allow must not take the others with it."""
+    told = "; ".join(then) or f"print(summary({name}))"
+    return f'{name} <- try({call})\nif (!inherits({name}, "try-error")) try({{ {told} }})\n'

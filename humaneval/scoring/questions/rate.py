@@ -39,6 +39,18 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 TAKEN = frozenset({*COLUMNS, "row_passages", "simulated", "platform_lost", "answer", "comment"})
 """Columns of the response table, which no scale may be called."""
 
+RESERVED = frozenset({"if", "else", "repeat", "while", "function", "for", "in", "next", "break", "warning"})
+"""Words that R does not take as the name of a column, and the column that its table has of its own."""
+NAMES = (
+    "Use small letters, digits and underscores, no name of a column of the response table, and no word that R"
+    " reserves."
+)
+
+
+def may_name(name: str) -> bool:
+    """Whether a scale may be called so, unless it is the name of a column."""
+    return NAME.fullmatch(name) is not None and name not in RESERVED
+
 
 class Rate(Question):
     """A passage on one to four scales. A higher rating is better."""
@@ -185,8 +197,8 @@ def _rated(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
         plain = "_".join(name.split()).lower()
         if plain in TAKEN or not (numbers := _ratings(name, values)):
             continue
-        if not NAME.fullmatch(name):
-            other = plain if NAME.fullmatch(plain) and plain not in columns else "quality"
+        if not may_name(name):
+            other = plain if may_name(plain) and plain not in columns else "quality"
             raise InputError(
                 f"the column {name!r} has ratings, and a scale cannot have this name",
                 f"Call it for example {other}. Leave it out if it is no scale.",
@@ -231,10 +243,10 @@ def _rating(value: Any) -> int | None:
 
 def _checked(name: str, words: Any, points: int) -> tuple[str, ...]:
     """The words of a scale: two, for its ends, or one for each point."""
-    if not NAME.fullmatch(name) or name in TAKEN:
+    if not may_name(name) or name in TAKEN:
         raise SettingsError(
             f"answers.scales: {name!r} cannot be the name of a scale",
-            "Use small letters, digits and underscores, and no name of a column of the response table.",
+            NAMES,
         )
     good = isinstance(words, list | tuple) and all(isinstance(one, str) and one.strip() for one in words)
     if not good or len(words) not in (2, points) or any(a == b for a, b in pairwise(words)):
