@@ -53,5 +53,5 @@ def no_contact(study: StudyFile, how: bool = True) -> str:
         "No contact is set: the consent sends people to those who invited them. To name one: contact under"
         " [consent] in a study file."
     )
-    written = f" `{command('init')}` writes one, and `study create` takes it with --file study.toml."
+    written = f" `{command('init')}` writes one; give it with --file study.toml."
     return said + written * how

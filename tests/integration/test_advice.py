@@ -37,6 +37,9 @@ LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "confi
 """Verbs that only show something. They must succeed, and need not move anything on."""
 UP = "a program that serves until it is stopped: tests/integration/test_up.py"
 NOT_WALKED = {
+    "humaneval/study/delete.py: study delete x": "tests/integration/test_from_table.py deletes studies",
+    "humaneval/study/from_table_stored.py: study delete x": "tests/integration/test_from_table.py follows it",
+    "humaneval/study/unusable_infills.py: generate --generator KIND --as NAME": "names of the person's own",
     "humaneval/store/erase.py: db clean": "a database of 100 MB: tests/unit/test_erasing.py",
     "humaneval/study/scores.py: review x": "tests/integration/test_python.py runs the way out",
     "generators/causal/writer.py: train x --out FOLDER": "trains a model",
@@ -82,18 +85,15 @@ NOT_WALKED = {
     "humaneval/running/addresses.py: up x --port NUMBER": UP,
     "humaneval/running/demo.py: demo --quick": "a whole demo: .ci/run",
     "humaneval/running/up.py: extend x --days 7": UP,
-    "humaneval/settings.py: init": "a person corrects the file, or moves it away first",
     "humaneval/store/engine.py: config show": "a database that cannot be used: it names another one",
     "humaneval/store/migrate.py: db upgrade": "an older database: tests/integration/test_migrations.py",
     "humaneval/store/migrate.py: market upgrade --database x": (
         "an older marketplace: tests/integration/test_upgrades.py"
     ),
-    "humaneval/study/file_errors.py: init": "a person compares the file with a new one",
     "humaneval/study/create.py: worker exclude x WORKER": "tests/integration/crowd/test_participation.py",
     "humaneval/study/from_table_stored.py: generators forget x": (
         "two tables with one system: tests/integration/test_from_table.py"
     ),
-    "humaneval/study/usable_infills.py: generate --generator KIND --as NAME": "walked with a name filled in",
     "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT": (
         "a person writes the words: tests/unit/test_page_words.py"
     ),

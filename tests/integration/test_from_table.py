@@ -286,7 +286,7 @@ def test_a_study_shows_the_passages_of_its_table_alone(command: Command, there: 
     people = [f"Ann{number}" for number in range(20)]
     save([[*story(name), at % 5 + 1, by_a(name), by_b(name)] for at, name in enumerate(people)])
     made = command("study", "create", "second", "--from", "table.csv", "--yes")
-    assert "Study 'second' created: 20 rows, 80 passages from 20 stories, 4 generators." in made.out
+    assert "Study 'second' created: 20 forms, 80 passages from 20 stories, 4 generators." in made.out
     for name, first in (("first", "Tom"), ("second", "Ann")):
         assert command("study", "enlarge", name, "--annotators", "20", "--yes").code == 0
         engine = open_engine(f"sqlite:///{there}")

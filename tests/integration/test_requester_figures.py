@@ -76,8 +76,8 @@ class Pages:
 
     def rows(self, page: str, number: int = 1) -> dict[str, list[str]]:
         """The cells of each row of a table of the page, by its head."""
-        table = self.get(page).text.split("<table>")[number].partition("</table>")[0]
-        lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:]]
+        table = self.get(page).text.split("<table")[number].partition("</table>")[0]
+        lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr")[1:]]
         return {plain(line[0]): list(map(plain, line[1:])) for line in lines}
 
 

@@ -24,6 +24,6 @@ def pay(hit: HitSection) -> str:
 def setting(names: str, section: str) -> str:
     """Where a person sets something of the next study that they make."""
     return (
-        f"{names} under [{section}] in a study file. `{command('init')}` writes one, and `study create`"
-        " takes it with --file study.toml."
+        f"{names} under [{section}] in a study file. `{command('init')}` writes one; give it with --file"
+        " study.toml."
     )

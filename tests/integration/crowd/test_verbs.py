@@ -42,7 +42,7 @@ def test_status_says_where_what_and_how_much(
     waiting = verb("status", "study").out
     assert "local: 1 of 4 submitted" in waiting
     assert "Without a decision, local approves the first form that waits in 72 hours" in waiting
-    assert "1 form waits for approval. At " in verb("review", "study").out
+    assert "1 form waits for approval. Without a decision, " in verb("review", "study").out
     assert "1 approved at local now" in verb("approve", "study", work.id).out
     paid = ["bonus", "study", work.id, "--amount", "0.5", "--reason", "Thanks"]
     assert "$0.50 approved at local: you pay it yourself" in verb(*paid).out

@@ -450,7 +450,7 @@ def test_P09_what_is_planned_has_the_fees_that_prolific_named_and_its_currency(
 
     monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     monkeypatch.setenv("PROLIFIC_URL", world.server.url)
-    assert "They get £3.20 if all 4 forms are paid £0.80. reward" in command("study", "plan", "study").out
+    assert "They get £3.20 if all 4 forms are paid £0.80." in command("study", "plan", "study").out
     world.plan()
     assert planned() is None  # it was not asked yet
     told = world.platform().cost(Decimal("0.80"), 4).total
