@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from humaneval.text import use_global_options
+
 pytest_plugins = [
     "tests.pace",
     "tests.left_out",
@@ -50,6 +52,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
+    use_global_options()  # those of the last command in this process
 
 
 @pytest.fixture(autouse=True)

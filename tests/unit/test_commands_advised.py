@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,12 +15,6 @@ def the_command_line(request: pytest.FixtureRequest) -> Command:
     """Runs `humaneval …`: here `command` is the function that words a command."""
     run: Command = request.getfixturevalue("command")
     return run
-
-
-@pytest.fixture(autouse=True)
-def no_global_options() -> Iterator[None]:
-    yield
-    use_global_options()
 
 
 @pytest.mark.parametrize("name", ["pairs", "my study", "a&b; rm x", "it's", "$HOME", "-x", "Ä"])
