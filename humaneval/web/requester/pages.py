@@ -10,7 +10,7 @@ from sqlalchemy import select
 from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.form_of_row import form_of
-from humaneval.crowd.form_page import Delivery, render
+from humaneval.crowd.form_page import Delivery, as_shown, render
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
@@ -18,6 +18,7 @@ from humaneval.store.tables import RowRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.scores import ready
 from humaneval.study.stored import Study, open_study
+from humaneval.study.words import Channel
 from humaneval.text import command
 from humaneval.web.forms import context
 from humaneval.web.infilling.pages import DESK
@@ -144,12 +145,13 @@ def form(name: str) -> Response:
             select(RowRow.id).where(RowRow.study_id == opened.id).order_by(RowRow.ordinal).offset(number - 1)
         )
         by_link = request.args.get("by") == "link"
+        channel: Channel = "open" if by_link else "task"
         shown = form_of(session, session.get_one(StudyRow, opened.id), found, "link" if by_link else "")
     html = render(
         "looked_at.html",
         shown.study,
-        "open" if by_link else "task",
-        form=shown,
+        channel,
+        form=as_shown(shown, channel),
         delivery=Delivery(action="", root=root()),
         root=root(),
         note=part("form_note.html", number=number, total=total, by_link=by_link),

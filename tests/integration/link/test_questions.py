@@ -103,6 +103,10 @@ SAID = {
 }
 
 
+TOLD = {"prefer": 'class="gap"', "rate": "<mark>"}
+"""What a form has in each story at the sentence that is asked about."""
+
+
 def _the_requester_reads_answers_in_words(up: LinkStudy, question: str) -> None:
     with reading(up.engine) as session:
         first, *_, last = session.scalars(
@@ -112,6 +116,9 @@ def _the_requester_reads_answers_in_words(up: LinkStudy, question: str) -> None:
     browser = Browser()
     style = browser.get(f"{up.url}/assets/{question}/style.css")
     assert (style.status, "{" in style.html) == (200, question != "detect")
+    for look in ("task", "link"):
+        form = browser.get(f"{up.url}/requester/{TOKEN}/study/study/form?by={look}").html
+        assert form.count(TOLD.get(question, "</html>")) >= (4 if question in TOLD else 1)
     for path in ("", "passages", f"passages/{first}", f"passages/{last}", f"people/{worker}"):
         page = browser.get(f"{up.url}/requester/{TOKEN}/study/study/{path}")
         assert page.status == 200
