@@ -64,7 +64,7 @@ def endpoints_of(study: Study) -> tuple[str, ...]:
 
 
 def fees_of(study: Study) -> Fees:
-    """Who takes fees where the study is up. A marketplace of one's own only writes them down."""
+    """The taker of fees where the study is up. A marketplace of one's own only writes them down."""
     there = set(endpoints_of(study))
     if "prolific" in there:
         return Fees.PROLIFIC
@@ -72,7 +72,7 @@ def fees_of(study: Study) -> Fees:
 
 
 class Fees(Enum):
-    """Who takes fees on top of what people get."""
+    """The platforms that take fees on top of what people get."""
 
     NOBODY = ""
     AMAZON = "amazon"

@@ -1,4 +1,4 @@
-"""How sure a share is that is a mean over several opponents: who is preferred, and to whom."""
+"""How sure a share is that is a mean over several opponents, as of pairs of which one is preferred."""
 
 from __future__ import annotations
 

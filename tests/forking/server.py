@@ -138,7 +138,7 @@ def _run(arguments: list[str]) -> NoReturn:
         main(arguments)
     except SystemExit as ended:
         status = int(ended.code or 0)
-    threading._shutdown()  # type: ignore[attr-defined]
+    threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()

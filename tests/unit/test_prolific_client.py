@@ -293,9 +293,9 @@ def test_P22_a_group_is_made_in_a_workspace_and_found_again(client: ProlificClie
     )
     server.to("POST", "/participant-groups/", (201, {"id": "G"}))
     account = Account(client, "P")
-    assert [account.group("people of s", "who took part") for _ in range(2)] == ["G", "G"]
+    assert [account.group("people of s", "people who took part") for _ in range(2)] == ["G", "G"]
     (made,) = [each for each in server.seen if each.method == "POST"]
-    assert made.body == {"workspace_id": "W", "name": "people of s", "description": "who took part"}
+    assert made.body == {"workspace_id": "W", "name": "people of s", "description": "people who took part"}
 
 
 def test_a_missing_project_names_those_that_there_are(client: ProlificClient, server: Answers) -> None:

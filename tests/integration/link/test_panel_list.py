@@ -1,4 +1,4 @@
-"""A panel's own list of people against our answers: who is in one of them only, and who is to be paid."""
+"""A panel's own list of people against our answers: people in one of them only, and those to be paid."""
 
 from __future__ import annotations
 
