@@ -26,8 +26,9 @@ quick: check
 test: lint test-tools
 	$(MAKE) --no-print-directory --jobs=2 types every-test
 
+# A test that fails runs once more, alone: tests/again.py says why. Its cache holds this run's failures and no older.
 every-test: $(VENV)/.test test-tools
-	$(PYTEST) -n $(WORKERS)
+	$(PYTEST) -n $(WORKERS) -o cache_dir=.pytest_cache/every --cache-clear || $(BIN)/python -m tests.again .pytest_cache/every
 
 # Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours. Then
 # a thousand examples for every property, and the oldest torch and transformers.
