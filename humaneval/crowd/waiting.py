@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd.addresses import is_static, known_gone, refuse_elsewhere, submitted, up
 from humaneval.crowd.as_planned import look
-from humaneval.crowd.left_alone import left_alone
+from humaneval.crowd.forgotten import left_alone
 from humaneval.crowd.platform import UNASKED, Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError

@@ -36,9 +36,9 @@ from humaneval.store.together import Writer
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by
 from humaneval.text import refused_characters
+from humaneval.web.giving_way import OpenForms
 from humaneval.web.prolific_check import Checker
 from humaneval.web.security import allow_fetches
-from humaneval.web.unanswered import Unanswered
 
 
 class Context(NamedTuple):
@@ -50,7 +50,7 @@ class Context(NamedTuple):
     identity: Identity
     pulse: Pulse
     writer: Writer
-    unanswered: Unanswered
+    open_forms: OpenForms
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0

@@ -112,7 +112,7 @@ def begin(key: str) -> Response:
         return _no_panel_id(hit.settings, given)
     if request.form.get("decline") and hit.audience == "panel":
         return _sent_away(Ended.NO_CONSENT, hit, visitor, "declined_heading", "declined_text")
-    address, forms = request.remote_addr or "", context().unanswered
+    address, forms = request.remote_addr or "", context().open_forms
     counted = hit.audience != "personal" and not (hit.simulated and by_program())
     if counted and forms.is_crowded(address) and not has_begun(context().engine, key, visitor.worker):
         current_app.logger.warning(
@@ -152,7 +152,7 @@ def show(key: str, token: str) -> Response:
         return refusal
     if found.outcome is Outcome.ANSWERED:
         return page("done.html", back=_back(hit, found.assignment_id))
-    context().unanswered.shown(found.assignment_id)
+    context().open_forms.shown(found.assignment_id)
     work = work_with(found.assignment_id)
     form = form_shown(context().engine, work.hit, work.row_id)
     return form_page(form, _delivery(key, token, channel_of(work.hit)))
@@ -172,7 +172,7 @@ def answer(key: str, token: str) -> Response:
         if gaps is not None:
             return form_page(gaps, _delivery(key, token, channel_of(work.hit)), status=422)
         kept(work, fields)
-        context().unanswered.answered(work.id)
+        context().open_forms.answered(work.id)
         if hit.settings.link.postback_url:
             context().answered(hit.endpoint, hit.study_name)
     return see_other(_back(hit, work.id).address or f"{root()}take/{key}/{token}")
