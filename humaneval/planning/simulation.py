@@ -22,9 +22,9 @@ from humaneval.errors import UsageError
 from humaneval.planning.gate import gate
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import location
-from humaneval.scoring.comparisons import decide, inner_level
 from humaneval.scoring.judgments import Entries
 from humaneval.scoring.mean_differences import mean_differences
+from humaneval.scoring.verdicts import decide, inner_level
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import cells
 from humaneval.statistics.headline import paired_differences

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from humaneval.report.phrases import amount, confidence, percent
 from humaneval.scoring.analysis.models import Omnibus
-from humaneval.scoring.comparisons import Comparison, inner_level
+from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.questions.question import Scale
+from humaneval.scoring.verdicts import inner_level
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, CLUSTERED
 from humaneval.statistics.clustered_means import PLAIN as STUDENT

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from humaneval.errors import UsageError
 from humaneval.report import verdicts
-from humaneval.scoring.comparisons import Comparison, Declared, decide
+from humaneval.scoring.comparisons import Comparison, Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
+from humaneval.scoring.verdicts import decide
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 

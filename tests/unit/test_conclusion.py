@@ -14,10 +14,11 @@ from humaneval.report.conclusion import HIGHER, conclusion, conclusion_from_coun
 from humaneval.report.contents import ReportData
 from humaneval.report.page import render_report
 from humaneval.report.phrases import excluded
-from humaneval.scoring.comparisons import Comparison, Verdict
+from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.from_counts import CountLine, score_counts
 from humaneval.scoring.scores import ScoreTable, score
+from humaneval.scoring.verdicts import Verdict
 from humaneval.statistics.intervals import Interval
 from tests.unit.test_report import prose, responses
 
