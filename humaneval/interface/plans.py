@@ -9,7 +9,7 @@ from typing import Any
 
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Role
 from humaneval.errors import UsageError
-from humaneval.interface.advice import in_python
+from humaneval.interface.errors import in_python
 from humaneval.interface.shown import table_html
 from humaneval.planning.cues import CueScore
 from humaneval.planning.detectable import MOST
