@@ -22,8 +22,8 @@ from generators.training.examples import MaskedCorpus
 from generators.training.log import Report
 from generators.training.model_perplexity import perplexities
 from generators.training.packing import evaluation_batches
+from generators.training.paper import PUBLISHED, Key
 from generators.training.plan import Plan
-from generators.training.published import PUBLISHED, Key
 from humaneval.domain import Story
 
 if TYPE_CHECKING:

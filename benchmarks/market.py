@@ -15,9 +15,9 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -48,65 +48,105 @@ QUESTION = (
 
 def fill(engine: Engine, hits: int) -> None:
     """One HIT type. A tenth of its HITs are answered, by a hundred workers; the first of them did most."""
-    moment = now()
+    moment, answered = now(), hits // 10
     with Session(engine) as session, session.begin():
         kind = HitType(
-            id="TYPE", group_id="GROUP", fingerprint="f", title="Which sentence?", description="Read.",
-            keywords="", reward_cents=50, assignment_seconds=3600, auto_approval_seconds=86400 * 7,
-            qualifications=[], made_at=moment,
-        )  # fmt: skip
+            id="TYPE",
+            group_id="GROUP",
+            fingerprint="f",
+            title="Which sentence?",
+            description="Read.",
+            keywords="",
+            reward_cents=50,
+            assignment_seconds=3600,
+            auto_approval_seconds=86400 * 7,
+            qualifications=[],
+            made_at=moment,
+        )
         workers = [
             Worker(id=f"A{place:013}", handle=f"w{place}", name=f"w{place}", country="", made_at=moment)
             for place in range(100)
         ]
         session.add_all([kind, *workers])
         session.flush()
-        answered = hits // 10
-        common = {
-            "hit_type_number": kind.number, "question": QUESTION, "annotation": "", "fee_cents": 10,
-            "max_assignments": PLACES, "expires_at": moment + timedelta(days=7), "made_at": moment,
-            "reviewing": False, "disposed": False, "expired": False, "policy_due": False,
-        }  # fmt: skip
-        session.execute(
-            insert(Hit),
-            [
-                {**common, "id": f"H{place}", "max_assignments": 1 if done else PLACES,
-                 "status": "Reviewable" if done else "Assignable", "finished_at": moment if done else None}
-                for place in range(hits)
-                for done in [place < answered]
-            ],
-        )  # fmt: skip
-        session.execute(
-            insert(Assignment),
-            [
-                {"id": f"S{place}", "hit_number": place + 1, "state": State.SUBMITTED, "turn": place + 1,
-                 "worker_number": workers[0 if place % 2 else place // 2 % 99 + 1].number,
-                 "accepted_at": moment, "deadline": moment + timedelta(hours=1), "submitted_at": moment,
-                 "auto_approve_at": moment + timedelta(days=7), "answer": ANSWER}
-                for place in range(answered)
-            ],
-        )  # fmt: skip
-        prices = [60 * (1 if place < answered else PLACES) for place in range(hits)]
-        held: list[dict[str, Any]] = [
-            {"kind": "hold", "hit_number": place, "made_at": moment, "paid": 0, "fees": 0,
-             "available": -price, "on_hold": price}
-            for place, price in enumerate(prices, 1)
-        ]  # fmt: skip
-        session.execute(insert(Entry), held)
-        account = session.get_one(Account, 1)
-        account.available += sum(each["available"] for each in held)
-        account.on_hold += sum(each["on_hold"] for each in held)
-        test = QualificationType(
-            id="TAKEN", name="Took part", keywords="", description="d", active=True, deleted=False,
-            made_at=moment,
-        )  # fmt: skip
-        session.add(test)
-        session.flush()
-        session.execute(
-            insert(Qualification),
-            [{"type_number": test.number, "worker_number": each.number, "value": 1, "reason": "",
-              "revoked": False, "granted_at": moment} for each in workers[1:]],
-        )  # fmt: skip
+        session.execute(insert(Hit), hit_lines(kind.number, hits, answered, moment))
+        numbers = [each.number for each in workers]
+        session.execute(insert(Assignment), assignment_lines(numbers, answered, moment))
+        hold(session, hits, answered, moment)
+        qualify(session, numbers[1:], moment)
+
+
+def hit_lines(kind: int, hits: int, answered: int, moment: datetime) -> list[dict[str, Any]]:
+    """HITs of one type, the first of them answered."""
+    common = {
+        "hit_type_number": kind,
+        "question": QUESTION,
+        "annotation": "",
+        "fee_cents": 10,
+        "made_at": moment,
+        "expires_at": moment + timedelta(days=7),
+        "reviewing": False,
+        "disposed": False,
+        "expired": False,
+        "policy_due": False,
+    }
+    done = {"max_assignments": 1, "status": "Reviewable", "finished_at": moment}
+    free = {"max_assignments": PLACES, "status": "Assignable", "finished_at": None}
+    return [{**common, "id": f"H{place}", **(done if place < answered else free)} for place in range(hits)]
+
+
+def assignment_lines(workers: Sequence[int], answered: int, moment: datetime) -> list[dict[str, Any]]:
+    """One submitted assignment for each HIT that is answered."""
+    common = {
+        "state": State.SUBMITTED,
+        "accepted_at": moment,
+        "deadline": moment + timedelta(hours=1),
+        "submitted_at": moment,
+        "auto_approve_at": moment + timedelta(days=7),
+        "answer": ANSWER,
+    }
+    return [
+        {
+            **common,
+            "id": f"S{place}",
+            "hit_number": place + 1,
+            "turn": place + 1,
+            "worker_number": workers[0 if place % 2 else place // 2 % 99 + 1],
+        }
+        for place in range(answered)
+    ]
+
+
+def hold(session: Session, hits: int, answered: int, moment: datetime) -> None:
+    """The money that the HITs hold, in the account's books."""
+    prices = [60 * (1 if place < answered else PLACES) for place in range(hits)]
+    held: list[dict[str, Any]] = [
+        {
+            "kind": "hold",
+            "hit_number": place,
+            "made_at": moment,
+            "paid": 0,
+            "fees": 0,
+            "available": -price,
+            "on_hold": price,
+        }
+        for place, price in enumerate(prices, 1)
+    ]
+    session.execute(insert(Entry), held)
+    account = session.get_one(Account, 1)
+    account.available -= sum(prices)
+    account.on_hold += sum(prices)
+
+
+def qualify(session: Session, workers: Sequence[int], moment: datetime) -> None:
+    """A qualification that these workers hold."""
+    test = QualificationType(
+        id="TAKEN", name="Took part", keywords="", description="d", active=True, deleted=False, made_at=moment
+    )
+    session.add(test)
+    session.flush()
+    common = {"type_number": test.number, "value": 1, "reason": "", "revoked": False, "granted_at": moment}
+    session.execute(insert(Qualification), [{**common, "worker_number": number} for number in workers])
 
 
 class Site:
@@ -172,9 +212,14 @@ def steps(site: Site, hits: int, times: int) -> Iterator[tuple[str, list[Callabl
         [partial(site.post, "/mturk/externalSubmit", assignmentId=each, q="1") for each in taken],
     )
     made = {
-        "Title": "t", "Description": "d", "Reward": "0.10", "AssignmentDurationInSeconds": 600,
-        "LifetimeInSeconds": 3600, "MaxAssignments": PLACES, "Question": QUESTION,
-    }  # fmt: skip
+        "Title": "t",
+        "Description": "d",
+        "Reward": "0.10",
+        "AssignmentDurationInSeconds": 600,
+        "LifetimeInSeconds": 3600,
+        "MaxAssignments": PLACES,
+        "Question": QUESTION,
+    }
     last = f"H{hits - 1}"
     api: dict[str, Callable[[int], dict[str, Any]]] = {
         "CreateHIT": lambda place: made,
@@ -279,9 +324,14 @@ def together(workers: int, forms: int) -> dict[str, Any]:
         kind = None
         for _ in range(workers * forms):
             made = {
-                "Title": "t", "Description": "d", "Reward": "0.01", "AssignmentDurationInSeconds": 600,
-                "LifetimeInSeconds": 86400, "MaxAssignments": 1, "Question": QUESTION,
-            }  # fmt: skip
+                "Title": "t",
+                "Description": "d",
+                "Reward": "0.01",
+                "AssignmentDurationInSeconds": 600,
+                "LifetimeInSeconds": 86400,
+                "MaxAssignments": 1,
+                "Question": QUESTION,
+            }
             connection = http.client.HTTPConnection(urlsplit(address).netloc)
             target = "MTurkRequesterServiceV20170117.CreateHIT"
             connection.request("POST", "/", json.dumps(made), {"X-Amz-Target": target})

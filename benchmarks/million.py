@@ -23,6 +23,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from humaneval.statistics.bootstrap import bootstrap
+from humaneval.statistics.cells import cells
+from humaneval.statistics.headline import paired_differences, score_intervals
+from humaneval.statistics.mixed_model import mixed_model
+
 GENERATORS = tuple(f"generator-{number}" for number in range(10))
 HITS_EACH = 5
 
@@ -61,9 +66,6 @@ def best(times: int, work: Callable[[], Any]) -> float:
 
 def headline(frame: pd.DataFrame) -> dict[str, Any]:
     """All scores and all 45 differences."""
-    from humaneval.statistics.cells import cells
-    from humaneval.statistics.headline import paired_differences, score_intervals
-
     table = cells(frame["missed"], frame["worker"], frame["story"], frame["generator"])
     scores, pairs = score_intervals(table), paired_differences(table)
     return {
@@ -76,16 +78,12 @@ def headline(frame: pd.DataFrame) -> dict[str, Any]:
 
 def bootstrapped(frame: pd.DataFrame) -> dict[str, Any]:
     """2,000 replicates of the two-way bootstrap."""
-    from humaneval.statistics.bootstrap import bootstrap
-
     drawn = bootstrap(frame["missed"], frame["worker"], frame["story"], frame["generator"], "both")
     return {"interval": list(drawn.interval(GENERATORS[0]))}
 
 
 def mixed(frame: pd.DataFrame) -> dict[str, Any]:
     """The Laplace mixed model."""
-    from humaneval.statistics.mixed_model import mixed_model
-
     fit = mixed_model(frame["missed"], frame["worker"], frame["story"], frame["generator"])
     pair = fit.contrast(GENERATORS[1], GENERATORS[0])
     return {

@@ -7,6 +7,7 @@ matrix product is a batched one, and each model has its own batch, loss, rate an
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -214,8 +215,6 @@ def _spread(mixed: Tensor, *, padded: Tensor, count: int, longest: int, heads: i
 
 def varlen() -> Callable[..., Any]:
     """FlashAttention over ragged sequences; its argument for causality differs between versions."""
-    import inspect
-
     from torch.nn.attention.varlen import varlen_attn
 
     if "window_size" in inspect.signature(varlen_attn).parameters:

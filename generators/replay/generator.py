@@ -44,17 +44,17 @@ class Replay:
     def keys(self) -> Iterator[Key]:
         """The blanks of the file, in its order by story."""
         for story in self.lines.stories():
-            for position, sample, _ in self.lines.of_story(story):
-                yield story, position, sample
+            for filled in self.lines.of_story(story):
+                yield story, filled.position, filled.sample
 
     def check(self, stories: Mapping[str, Story], blanks: Sequence[Blank]) -> None:
         """Raise InputError if an entry is about a story that is not in the database, or if there is none for
         any of `blanks`: nothing would be filled, and the name would be used up."""
         strange = {
-            line.line: story
+            filled.line.line: story
             for story in self.lines.numbers
             if story not in stories
-            for _, _, line in self.lines.of_story(story)
+            for filled in self.lines.of_story(story)
         }
         if strange:
             first = min(strange)
@@ -89,9 +89,9 @@ class Replay:
         for name in filter(stories.__contains__, self.lines.numbers):  # all generators of a file share these
             length = len(stories[name].sentences)
             if self.lines.last(name) > length:
-                *_, (position, _, line) = self.lines.of_story(name)
+                *_, last = self.lines.of_story(name)
                 raise InputError(
-                    f"{self.path}:{line.line}: position {position}, and story {name!r} has {length}"
+                    f"{self.path}:{last.line.line}: position {last.position}, and story {name!r} has {length}"
                     " sentences",
                     f"Positions of this story run from 1 to {length}.",
                 )
@@ -161,11 +161,10 @@ def _by_generator(path: Path, found_there: Iterable[Entry]) -> _Found:
     stories = list(numbers)
     for name, lines in found.lines.items():
         if twice := lines.sort():
-            first, second = twice
-            blank = lines.blanks[second]
+            blank = lines.blanks[twice.second]
             found.twice[name] = InputError(
-                f"{path}:{lines.places[second]}: {name} has story {stories[story_in(blank)]!r}, position"
-                f" {position_in(blank)} twice (first in line {lines.places[first]})",
+                f"{path}:{lines.places[twice.second]}: {name} has story {stories[story_in(blank)]!r},"
+                f" position {position_in(blank)} twice (first in line {lines.places[twice.first]})",
                 "Keep one of them, or number them in a column `sample`.",
             )
     return found
@@ -179,7 +178,7 @@ def _hash(lines: Lines) -> str:
     whole = hashlib.sha256(b"[")
     between = ""
     for story in sorted(lines.stories()):
-        told = [[story, position, sample, line.text] for position, sample, line in lines.of_story(story)]
+        told = [[story, one.position, one.sample, one.line.text] for one in lines.of_story(story)]
         whole.update((between + json.dumps(told)[1:-1]).encode())
         between = ", "
     whole.update(b"]")

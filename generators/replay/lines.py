@@ -30,6 +30,21 @@ class Line(NamedTuple):
     text: str
 
 
+class Filled(NamedTuple):
+    """A blank of a story, and its line."""
+
+    position: int
+    sample: int
+    line: Line
+
+
+class Twice(NamedTuple):
+    """Two places in the order with the same blank."""
+
+    first: int
+    second: int
+
+
 @dataclass(slots=True)
 class Lines:
     """The lines of one generator, sorted by blank. Each takes its text in UTF-8 and 24 bytes."""
@@ -54,16 +69,15 @@ class Lines:
         self.places.append(entry.line)
         self.texts += text
 
-    def sort(self) -> tuple[int, int] | None:
-        """Sort by blank. Returns the first blank that comes twice, as two places in the order: None if none
-        does."""
+    def sort(self) -> Twice | None:
+        """Sort by blank. Returns the first blank that comes twice; None if none does."""
         order = sorted(range(len(self.blanks)), key=self.blanks.__getitem__)
         for name in ("blanks", "starts", "sizes", "places"):
             kept = getattr(self, name)
             setattr(self, name, array(kept.typecode, map(kept.__getitem__, order)))
         twice = [at for at in range(1, len(order)) if self.blanks[at] == self.blanks[at - 1]]
         second = min(twice, key=self.places.__getitem__, default=None)
-        return None if second is None else (second - 1, second)
+        return None if second is None else Twice(second - 1, second)
 
     def find(self, story: str, position: int, sample: int) -> Line | None:
         """The line for a blank."""
@@ -76,13 +90,13 @@ class Lines:
             return None
         return Line(self.places[at], self._text(at))
 
-    def of_story(self, story: str) -> Iterator[tuple[int, int, Line]]:
-        """Position, sample and line of each blank of a story, sorted."""
+    def of_story(self, story: str) -> Iterator[Filled]:
+        """The blanks of a story that have a line, sorted."""
         number = self.numbers[story]
         first, end = (bisect_left(self.blanks, _number(each, 0, 0)) for each in (number, number + 1))
         for at in range(first, end):
             blank = self.blanks[at]
-            yield position_in(blank), blank & MOST_SAMPLES, Line(self.places[at], self._text(at))
+            yield Filled(position_in(blank), blank & MOST_SAMPLES, Line(self.places[at], self._text(at)))
 
     def last(self, story: str) -> int:
         """The largest position that a story has a line for; 0 if it has none."""

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from generators.training.checkpoint_perplexity import Score
 from generators.training.log import readable
-from generators.training.published import LENGTHS, PUBLISHED, STRATEGIES, TABLES, Key
+from generators.training.paper import LENGTHS, PUBLISHED, STRATEGIES, TABLES, Key
 
 NAMES = {"lm": "LM", "lm-rev": "LM-Rev", "lm-all": "LM-All", "ilm": "ILM"}
 NOT_COMPARABLE = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from decimal import Decimal
 
 import click
 
@@ -86,29 +87,35 @@ def compensate(
         worker=worker,
         dry_run=options.dry_run,
     )
-    facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
-    if options.dry_run:
-        if options.as_json:
-            emit({**facts, "would_cost": str(total if done.made_now else 0)})
-        elif done.made_now:
-            what = "pay a bonus" if by_bonus else "put up a HIT"
-            say(
-                f"Would {what} of {at.sign}{dollars} at {endpoint} for {done.worker}:"
-                f" {priced(endpoint, at.sign, dollars, total)}. Nothing was done."
-            )
-        else:
-            taken = "has taken it" if endpoint in NO_FEES else "was paid"
-            say(f"{done.worker} {taken if done.paid else 'has the HIT already'}. Nothing was done.")
-        return
-    _tell(at, options, assignment, done)
+    if options.dry_run and options.as_json:
+        emit({**_facts(at, assignment), "would_cost": str(total if done.made_now else 0)})
+    elif options.dry_run:
+        _tell_planned(at, dollars, total, done)
+    else:
+        _tell(at, options, assignment, done)
+
+
+def _facts(at: StudyAtPlatform, assignment: str) -> dict[str, object]:
+    return {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
+
+
+def _tell_planned(at: StudyAtPlatform, dollars: Decimal, total: Decimal, done: Compensated) -> None:
+    if done.made_now:
+        what = "pay a bonus" if at.platform.endpoint.plain_bonuses else "put up a HIT"
+        say(
+            f"Would {what} of {at.sign}{dollars} at {at.endpoint} for {done.worker}:"
+            f" {priced(at.endpoint, at.sign, dollars, total)}. Nothing was done."
+        )
+    else:
+        taken = "has taken it" if at.endpoint in NO_FEES else "was paid"
+        say(f"{done.worker} {taken if done.paid else 'has the HIT already'}. Nothing was done.")
 
 
 def _tell(at: StudyAtPlatform, options: RunOptions, assignment: str, done: Compensated) -> None:
-    facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
     if options.as_json:
         emit(
             {
-                **facts,
+                **_facts(at, assignment),
                 "worker": done.worker,
                 "cost": str(done.cost.total),
                 "preview_url": done.preview_url,
@@ -130,8 +137,7 @@ def _tell(at: StudyAtPlatform, options: RunOptions, assignment: str, done: Compe
 
 def _tell_entered(at: StudyAtPlatform, options: RunOptions, assignment: str, entered: PaidElsewhere) -> None:
     if options.as_json:
-        facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
-        emit({**facts, "dry_run": options.dry_run, **asdict(entered)})
+        emit({**_facts(at, assignment), "dry_run": options.dry_run, **asdict(entered)})
     elif entered.by_platform:
         say(
             f"{entered.worker} was paid {at.sign}{entered.amount} at {at.endpoint} before;"

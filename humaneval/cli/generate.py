@@ -168,7 +168,6 @@ def generate(
     as_json: bool,
 ) -> None:
     """Fill blanks with a generator and store the infills. Existing infills stay as they are."""
-
     form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed, rest)
     part = parse_shard(shard)
     if on_ray and part != WHOLE:
@@ -193,18 +192,21 @@ def generate(
         )
     )
     if as_json:
-        emit(
-            [
-                {
-                    "generator": s.generator,
-                    "written": dict(s.written),
-                    "already_there": s.already_there,
-                    **({"doubtful": [one.to_json() for one in s.doubtful]} if s.doubtful else {}),
-                }
-                for s in summaries
-            ]
-        )
-        return
+        emit([_document(summary) for summary in summaries])
+    else:
+        _tell(summaries)
+
+
+def _document(summary: RunSummary) -> dict[str, object]:
+    return {
+        "generator": summary.generator,
+        "written": dict(summary.written),
+        "already_there": summary.already_there,
+        **({"doubtful": [one.to_json() for one in summary.doubtful]} if summary.doubtful else {}),
+    }
+
+
+def _tell(summaries: Sequence[RunSummary]) -> None:
     for summary in summaries:
         written = ", ".join(f"{n} {status}" for status, n in sorted(summary.written.items())) or "none"
         there = f", {summary.already_there} existed already" if summary.already_there else ""
@@ -235,7 +237,6 @@ def _with_ray(
     actors: int | None,
     gpus: float | None,
 ) -> list[RunSummary]:
-
     summaries = []
     with cluster(request, form, select_stories(app.engine), blanks, actors, gpus) as found:
         for index, (name, _) in enumerate(found.generators):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from rich.text import Text
 
 from humaneval.cli.generate import parse_options
 from humaneval.cli.run import SEED, console, emit, json_option, say
@@ -145,8 +146,6 @@ def _document(one: Written) -> dict[str, Any]:
 
 def _print(written: Sequence[Written]) -> None:
     """Each generator's candidates, with what they filled in colour; a pipe gets plain lines."""
-    from rich.text import Text
-
     lines = []
     for number, (offer, candidates) in enumerate(written):
         if len(written) > 1:
@@ -172,7 +171,7 @@ def _refuse_nothing(written: Sequence[Sequence[Candidate]]) -> None:
 
 
 def _serve(named: Sequence[Offer], host: str, port: int, device: str) -> None:
-    from humaneval.web.app import run
+    from humaneval.web.app import run  # loads pandas
     from humaneval.web.infilling import Desk, create_app
 
     offers = [*(named or found_offers(Path())), alone()]

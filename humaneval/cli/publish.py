@@ -89,26 +89,36 @@ def publish(
     With --to link, people come to our own form server. The link is open to anybody, or personal for each line
     of --people, or for a panel that adds its ids to the address.
     """
-    if endpoint == "link":
-        if static or options.live or options.spend:
-            raise UsageError("--static, --live and --spend are not for links")
-        links = LinkOptions(people, out, panel, places)
-        publish_links(app.study_at(endpoint, study), app.settings.public_url, links, options, top_up=top_up)
-        return
-    if people or panel or places or (out and endpoint != "csv"):
-        raise UsageError("--people, --out, --panel and --places go with --to link")
-    if endpoint == "csv":
-        if options.live or options.spend:
-            raise UsageError("--live and --spend are not for files")
-        publish_files(app.study_at(endpoint, study), app.settings.public_url, out, options, top_up=top_up)
-        return
+    links = LinkOptions(people, out, panel, places)
+    _refuse_options(endpoint, links, options, static)
     at = app.study_at(endpoint, study)
+    if endpoint == "link":
+        publish_links(at, app.settings.public_url, links, options, top_up=top_up)
+    elif endpoint == "csv":
+        publish_files(at, app.settings.public_url, out, options, top_up=top_up)
+    else:
+        _publish_hits(app, at, options, static=static, top_up=top_up)
+
+
+def _refuse_options(endpoint: str, links: LinkOptions, options: RunOptions, static: bool) -> None:
+    """Raise UsageError for options that have no meaning at this endpoint."""
+    money = options.live or options.spend
+    if endpoint == "link" and (static or money):
+        raise UsageError("--static, --live and --spend are not for links")
+    if endpoint == "csv" and money:
+        raise UsageError("--live and --spend are not for files")
+    by_link = links.people or links.panel or links.places or (links.out and endpoint != "csv")
+    if by_link and endpoint != "link":
+        raise UsageError("--people, --out, --panel and --places go with --to link")
+
+
+def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static: bool, top_up: bool) -> None:
     if not static:
         require_public_https(at.platform.endpoint, app.settings)
     # HITs that an interrupted run put up are neither made nor paid for again.
     refuse_elsewhere(at)
     found_again = 0 if options.dry_run else adopt(at)
-    look(at, up(at.study, endpoint))
+    look(at, up(at.study, at.endpoint))
     plan = _plan(at, options, static, top_up)
     if not options.as_json:
         _tell_plan(at, plan)
@@ -118,7 +128,7 @@ def publish(
         return
     if plan.keys:
         confirm_spending(at.platform.endpoint, plan.cost.total, options)
-    with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
+    with progress(f"Publishing to {at.endpoint}", plan.hits, unit="HITs") as advance:
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
     if options.as_json:
         emit(_result_document(at, plan, result, found_again))
@@ -128,11 +138,11 @@ def publish(
     refuse_differing(at, result.differences)
     if static:
         say(
-            f"Only `{command('collect', study, '--to', endpoint)}` keeps one person from taking several of"
-            " these static HITs: run it often while they are up."
+            f"Only `{command('collect', at.name, '--to', at.endpoint)}` keeps one person from taking several"
+            " of these static HITs: run it often while they are up."
         )
-    elif endpoint == "local":
-        starts = app.started_by(study)
+    elif at.endpoint == "local":
+        starts = app.started_by(at.name)
         where = app.settings.public_url
         say(
             f"The forms are served at {where}, and answers collected, while this runs for any study of the"

@@ -13,7 +13,7 @@ from humaneval.cli.score import LEVEL, Elsewhere, from_elsewhere
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
 from humaneval.report.counts import CountsReport, counts_files
-from humaneval.report.forms import FILES, form_of, refuse_no_name
+from humaneval.report.formats import FILES, form_of, refuse_no_name
 
 
 @click.command()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from humaneval.errors import SettingsError, UsageError
-from humaneval.fees import NO_FEES
+from humaneval.fees import NO_FEES, money
 from humaneval.settings import KEPT, Loaded, Settings, load_settings
 from humaneval.text import command, printable
 
@@ -315,8 +315,6 @@ def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *,
 
 
 def _refuse_other_sum(spend: str, total: Decimal, sign: str) -> None:
-    from humaneval.fees import money
-
     if money(spend.strip().lstrip("$£€") or "0") != total:
         raise UsageError(
             f"the sum does not match: this costs {sign}{total}, not {spend!r}", "Nothing was sent."

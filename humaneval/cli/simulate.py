@@ -117,16 +117,12 @@ def simulate(
             error.hint = f"It is there while `{again}` runs."
         raise
     if as_json:
-        emit(
-            {
-                "study": study,
-                "simulated": True,
-                "submitted": worked.submitted,
-                "found_nothing": worked.found_nothing,
-                "seed": seed,
-            }
-        )
-        return
+        emit({"study": study, "simulated": True, **worked._asdict(), "seed": seed})
+    else:
+        _tell(worked, crowd, generators)
+
+
+def _tell(worked: Worked, crowd: Crowd, generators: Sequence[str]) -> None:
     rest = f"; for {worked.found_nothing:,} more there was no form left" if worked.found_nothing else ""
     say(f"{counted(worked.submitted, 'simulated annotator')} submitted a form{rest}.")
     for generator in generators:

@@ -108,20 +108,7 @@ def compensate_worker(
     cost = at.platform.cost(amount, 1)
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        work = lost_work(session, at, assignment, worker)
-        row = _intended(session, at, work, amount, reason)
-        payment = _payment(session, at, work, cost, row)
-        session.flush()
-        order = _Order(
-            intent_of(row),
-            _offer(at, row.request["key"], amount, row.request["reason"]),
-            external_worker_id(session, work.worker_id),
-            session.get_one(WorkerRow, work.worker_id).pseudonym,
-            row.answer if row.state == "confirmed" else None,
-            payment.state == "paid",
-            payment.id,
-            assignment,
-        )
+        order = _ordered(session, at, lost_work(session, at, assignment, worker), amount, reason, cost)
         if dry_run:
             session.rollback()
     # If nobody took it in time, the same HIT is put up again: it is still paid only once.
@@ -139,6 +126,25 @@ def compensate_worker(
         raise
     preview_url = at.platform.endpoint.preview_url.format(type=group)
     return Compensated(order.pseudonym, cost, preview_url, made_now, order.paid)
+
+
+def _ordered(
+    session: Session, at: StudyAtPlatform, work: AssignmentRow, amount: Decimal, reason: str, cost: Cost
+) -> _Order:
+    """The compensation with its write and its line in the ledger, both made if they are not there."""
+    row = _intended(session, at, work, amount, reason)
+    payment = _payment(session, at, work, cost, row)
+    session.flush()
+    return _Order(
+        intent_of(row),
+        _offer(at, row.request["key"], amount, row.request["reason"]),
+        external_worker_id(session, work.worker_id),
+        session.get_one(WorkerRow, work.worker_id).pseudonym,
+        row.answer if row.state == "confirmed" else None,
+        payment.state == "paid",
+        payment.id,
+        work.external_id,
+    )
 
 
 def _forget_if_refused(at: StudyAtPlatform, order: _Order) -> bool:

@@ -6,7 +6,7 @@ people carry the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple, Never
@@ -35,8 +35,8 @@ THEN = "Do it there, download the results again, and collect them: the books fol
 class MTurkCsv(Link):
     """The platform behind files. It has the submissions of one table of results, if one is given."""
 
-    results: Sequence[tuple[str, Submission]] | None = None
-    """Each submission with our id of its HIT."""
+    results: Mapping[str, Sequence[Submission]] | None = None
+    """By our id of their HIT."""
 
     def check(self, offer: Offer) -> None:
         if not offer.page:
@@ -48,7 +48,7 @@ class MTurkCsv(Link):
                 "the results of a batch are in a file",
                 f"Name it: {command('collect', 'STUDY', '--to', 'csv', '--from', 'results.csv')}",
             )
-        return iter([submission for hit, submission in self.results if hit == external_id])
+        return iter(self.results.get(external_id, ()))
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> Never:
         raise PlatformError(AT_THE_SITE, THEN, nothing_done=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from csv import QUOTE_ALL, writer
 from dataclasses import replace
@@ -167,7 +168,10 @@ def from_file(at: StudyAtPlatform, path: Path) -> FromFile:
     notes = [f"{path}: lines of other forms left out: {listed(others)}"] if others else []
     mine = [line for line in found.lines if line.form in hits]
     platform = MTurkCsv(at.platform.endpoint, at.engine, pay=at.settings.link.pay)
-    platform.results = [(hits[line.form], _named(line, hits[line.form])) for line in mine]
+    results: dict[str, list[Submission]] = defaultdict(list)
+    for line in mine:
+        results[hits[line.form]].append(_named(line, hits[line.form]))
+    platform.results = results
     undecided = (line.submission for line in mine if line.submission.state == "submitted")
     waiting = frozenset(each.external_id for each in undecided)
     return FromFile(StudyAtPlatform(at.study, platform), (*found.notes, *notes), waiting)

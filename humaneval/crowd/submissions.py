@@ -170,16 +170,7 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
         WorkerIdentityRow.endpoint == endpoint,
         WorkerIdentityRow.external_id.in_({one.submission.worker for one in batch}),
     )
-    assignments: dict[str, list[AssignmentRow]] = defaultdict(list)
-    for row in session.scalars(
-        select(AssignmentRow)
-        .where(
-            AssignmentRow.endpoint == endpoint,
-            AssignmentRow.external_id.in_({one.submission.external_id for one in batch}),
-        )
-        .order_by(AssignmentRow.id)
-    ):
-        assignments[row.external_id].append(row)
+    assignments = _assignments(session, endpoint, {one.submission.external_id for one in batch})
     work = [row for rows in assignments.values() for row in rows]
     answers = session.execute(
         select(AnswerRow.assignment_id, AnswerRow.source, AnswerRow.fields).where(
@@ -199,20 +190,6 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
     for line in found:
         if line.study_id == at.id:
             named[line.shown_hash].append(line.id)
-    places: dict[int, list[_Place]] = defaultdict(list)
-    for shown in session.execute(
-        select(
-            RowPassageRow.row_id,
-            RowPassageRow.place,
-            RowPassageRow.passage_id,
-            PassageRow.shown_hash,
-            func.json_array_length(PassageRow.sentences).label("sentences"),
-        )
-        .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
-        .where(RowPassageRow.row_id.in_(rows))
-        .order_by(RowPassageRow.row_id, RowPassageRow.place)
-    ):
-        places[shown.row_id].append(_Place._make(shown[1:]))
     holders = session.execute(
         select(AssignmentRow.row_id, AssignmentRow.id).where(
             AssignmentRow.endpoint == endpoint, AssignmentRow.row_id.in_(rows), AssignmentRow.holds_row
@@ -225,11 +202,41 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
         hits={hit.id: hit for hit in hits},
         rows=rows,
         named=named,
-        places=places,
+        places=_places(session, rows),
         holders={line.row_id: line.id for line in holders},
         answers_new=[],
         responses_new=[],
     )
+
+
+def _assignments(session: Session, endpoint: str, ids: Collection[str]) -> dict[str, list[AssignmentRow]]:
+    found: dict[str, list[AssignmentRow]] = defaultdict(list)
+    for row in session.scalars(
+        select(AssignmentRow)
+        .where(AssignmentRow.endpoint == endpoint, AssignmentRow.external_id.in_(ids))
+        .order_by(AssignmentRow.id)
+    ):
+        found[row.external_id].append(row)
+    return found
+
+
+def _places(session: Session, rows: Collection[int]) -> dict[int, list[_Place]]:
+    """Row → what it shows, in order."""
+    found: dict[int, list[_Place]] = defaultdict(list)
+    for shown in session.execute(
+        select(
+            RowPassageRow.row_id,
+            RowPassageRow.place,
+            RowPassageRow.passage_id,
+            PassageRow.shown_hash,
+            func.json_array_length(PassageRow.sentences).label("sentences"),
+        )
+        .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+        .where(RowPassageRow.row_id.in_(rows))
+        .order_by(RowPassageRow.row_id, RowPassageRow.place)
+    ):
+        found[shown.row_id].append(_Place._make(shown[1:]))
+    return found
 
 
 def _fields_of(submission: Submission) -> Mapping[str, str]:

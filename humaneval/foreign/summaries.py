@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -242,11 +242,18 @@ def _named(by: Sequence[str], *own: str) -> tuple[str, ...]:
     return (*(f"{name} (group)" if name in own else name for name in by), *own)
 
 
-def groups(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """The judgments of each group, with its key, in order of the keys."""
+class Group(NamedTuple):
+    """Some of the judgments, and the values of the columns that they have in common."""
+
+    key: tuple[Any, ...]
+    frame: pd.DataFrame
+
+
+def groups(frame: pd.DataFrame, by: Sequence[str]) -> list[Group]:
+    """The groups of judgments, in order of their keys."""
     if not by:
-        return [((), frame)]
-    return [(tuple(key), part) for key, part in frame.groupby(list(by), sort=True)]
+        return [Group((), frame)]
+    return [Group(tuple(key), part) for key, part in frame.groupby(list(by), sort=True)]
 
 
 def _grouped(

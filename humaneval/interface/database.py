@@ -14,7 +14,7 @@ import pandas as pd
 from sqlalchemy import Engine, event, make_url, select
 
 from humaneval.errors import StoreError
-from humaneval.interface.advice import in_python
+from humaneval.interface.errors import in_python
 from humaneval.interface.scores import Scores, Source
 from humaneval.report.from_study import study_report
 from humaneval.report.phrases import early

@@ -9,7 +9,7 @@ from typing import Any
 
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Role
 from humaneval.errors import UsageError
-from humaneval.interface.advice import in_python
+from humaneval.interface.errors import in_python
 from humaneval.interface.shown import table_html
 from humaneval.planning.cues import CueScore
 from humaneval.planning.detectable import MOST
@@ -138,17 +138,7 @@ def plan(
     """
     with in_python():
         _refuse(systems=systems, annotators=annotators, stories=stories, sentences=sentences)
-        for name, value in {"power": power, "level": level}.items():
-            if not 0 < value < 1:
-                raise UsageError(f"{name}={value!r} is not a probability", "Give a number between 0 and 1.")
-        if not 0 <= spammers < 1:
-            raise UsageError(f"spammers={spammers!r} is not a share", "Give a number from 0 to 1.")
-        if not 0 < difference < 1 or not 0 < score < score + difference < 1:
-            raise UsageError(
-                f"score={score!r} and a score that is difference={difference!r} above it do not both lie"
-                " between 0 and 1",
-                "Both are shares: difference=0.1 is 10 points.",
-            )
+        _refuse_shares(power=power, level=level, spammers=spammers, difference=difference, score=score)
         dollars = _dollars(reward)
         if not 0 < minutes < 10_000:
             raise UsageError(f"minutes={minutes!r} is not a time", "Give the minutes for one form.")
@@ -201,6 +191,21 @@ def _refuse(*, systems: object, annotators: object, stories: object, sentences: 
                 f"{name}={value!r} is not a whole number from {least:,} to {most:,}",
                 f"For example {name}={EXAMPLES[name]}.",
             )
+
+
+def _refuse_shares(*, power: float, level: float, spammers: float, difference: float, score: float) -> None:
+    """Raise UsageError for what is no share."""
+    for name, value in {"power": power, "level": level}.items():
+        if not 0 < value < 1:
+            raise UsageError(f"{name}={value!r} is not a probability", "Give a number between 0 and 1.")
+    if not 0 <= spammers < 1:
+        raise UsageError(f"spammers={spammers!r} is not a share", "Give a number from 0 to 1.")
+    if not 0 < difference < 1 or not 0 < score < score + difference < 1:
+        raise UsageError(
+            f"score={score!r} and a score that is difference={difference!r} above it do not both lie"
+            " between 0 and 1",
+            "Both are shares: difference=0.1 is 10 points.",
+        )
 
 
 def _dollars(reward: object) -> Decimal:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.interface.advice import in_python
+from humaneval.interface.errors import in_python
 from humaneval.interface.shown import scores_html, scores_text
 from humaneval.interface.tables import Table, table_of
 from humaneval.report.conclusion import conclusion
 from humaneval.report.contents import RepeatFacts, ReportData
 from humaneval.report.figures.forest import score_plot
-from humaneval.report.forms import FILES, form_files, form_of
+from humaneval.report.formats import FILES, form_files, form_of
 from humaneval.report.from_study import software
 from humaneval.report.phrases import mark, warned
 from humaneval.scoring.analysis.analyse import Analysis, analyse

@@ -14,7 +14,7 @@ from humaneval.report.conclusion import HIGHER, conclusion_from_counts
 from humaneval.report.figures.drawing import STYLE
 from humaneval.report.figures.forest import Plotted, score_plot
 from humaneval.report.figures.pdf import pdf_pages
-from humaneval.report.forms import FILES, json_text
+from humaneval.report.formats import FILES, json_text
 from humaneval.report.latex import latex_of
 from humaneval.report.markdown import markdown_of, markdown_text
 from humaneval.report.numbers_csv import csv_of

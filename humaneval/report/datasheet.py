@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from humaneval.report.dossier import Dossier
 from humaneval.report.heds_answers import Answer, answers
@@ -14,13 +14,20 @@ from humaneval.report.heds_questions import CRITERION, QUESTIONS, Question
 TO_FILL_IN = "to fill in"
 
 
+class Line(NamedTuple):
+    """A question and its answer; None if only the researcher knows it."""
+
+    question: Question
+    answer: Answer | None
+
+
 @dataclass(frozen=True, slots=True)
 class Datasheet:
-    """Every question with its answer, or with None if only the researcher knows it."""
+    """Every question, with its answer."""
 
     study: str
     version: str
-    lines: tuple[tuple[Question, Answer | None], ...]
+    lines: tuple[Line, ...]
 
     @property
     def filled(self) -> int:
@@ -93,4 +100,6 @@ def datasheet(known: Dossier) -> Datasheet:
     unknown = set(said) - {question.key for question in QUESTIONS}
     assert not unknown, unknown
     version = known.data.repeat.software.get("humaneval-toolkit", "")
-    return Datasheet(known.name, version, tuple((question, said.get(question.key)) for question in QUESTIONS))
+    return Datasheet(
+        known.name, version, tuple(Line(question, said.get(question.key)) for question in QUESTIONS)
+    )

@@ -17,79 +17,95 @@ def board_text(name: str, settings: StudyFile, facts: PeopleFacts, rows: int) ->
         " in” are"
         " yours: nothing about them is known here."
     )
-    contact = settings.consent.contact
-    return EthicsText(
-        f"Description for the review board: {name}",
-        about,
+    parts = (
+        _purpose(settings, rows),
+        _participants(settings, facts),
+        _payment(settings),
+        _consent(facts),
+        _data(settings),
+        _risks(),
+        _contact(settings.consent.contact),
+    )
+    return EthicsText(f"Description for the review board: {name}", about, parts)
+
+
+def _purpose(settings: StudyFile, rows: int) -> Part:
+    return Part(
+        "1",
+        "Purpose and procedure",
+        tuple(_procedure(settings, rows)),
+        ("What is the research question, and who benefits?", "Who is responsible, and who pays?"),
+    )
+
+
+def _participants(settings: StudyFile, facts: PeopleFacts) -> Part:
+    return Part(
+        "2",
+        "Participants and recruitment",
+        (required(settings), where(facts)),
         (
-            Part(
-                "1",
-                "Purpose and procedure",
-                tuple(_procedure(settings, rows)),
-                ("What is the research question, and who benefits?", "Who is responsible, and who pays?"),
-            ),
-            Part(
-                "2",
-                "Participants and recruitment",
-                (required(settings), where(facts)),
-                (
-                    "How are people found and addressed? Are they adults, and how is that made sure?",
-                    "Do any depend on you, for example students or staff?",
-                ),
-            ),
-            Part(
-                "3",
-                "Pay",
-                tuple(_pay(settings)),
-                (
-                    "Is it adequate where the people live?",
-                    "Is anything paid elsewhere, for example by a panel?",
-                ),
-            ),
-            Part(
-                "4",
-                "Consent",
-                (
-                    (
-                        "People tick a box under this text before they can send answers. The text is stored"
-                        " with its version, hash and the moment."
-                    ),
-                    (
-                        "People who do not agree close the page: nothing that they marked is stored. That"
-                        " they opened it is stored until a purge."
-                    ),
-                    *consents(facts.consents),
-                ),
-                (
-                    (
-                        "Does it name the purpose, the legal basis, the board's number and a contact for"
-                        " complaints?"
-                    ),
-                ),
-            ),
-            Part(
-                "5",
-                "Data",
-                tuple(kept(settings)),
-                (
-                    *(() if settings.consent.retention_days else ("How long are ids and comments kept?",)),
-                    "Where is the database, who can open it, and where are its backups?",
-                    "Which data will be published?",
-                ),
-            ),
-            Part(
-                "6",
-                "Risks",
-                ("People read short stories. Each has a sentence that a machine may have written.",),
-                ("Can the stories or the machines' sentences hurt somebody? Who has looked at them?",),
-            ),
-            Part(
-                "7",
-                "Contact",
-                (f"The page names this contact: {contact}",) if contact else (),
-                () if contact else ("The page names no contact: set `contact` in [consent].",),
-            ),
+            "How are people found and addressed? Are they adults, and how is that made sure?",
+            "Do any depend on you, for example students or staff?",
         ),
+    )
+
+
+def _payment(settings: StudyFile) -> Part:
+    return Part(
+        "3",
+        "Pay",
+        tuple(_pay(settings)),
+        ("Is it adequate where the people live?", "Is anything paid elsewhere, for example by a panel?"),
+    )
+
+
+def _consent(facts: PeopleFacts) -> Part:
+    return Part(
+        "4",
+        "Consent",
+        (
+            (
+                "People tick a box under this text before they can send answers. The text is stored with its"
+                " version, hash and the moment."
+            ),
+            (
+                "People who do not agree close the page: nothing that they marked is stored. That they opened"
+                " it is stored until a purge."
+            ),
+            *consents(facts.consents),
+        ),
+        ("Does it name the purpose, the legal basis, the board's number and a contact for complaints?",),
+    )
+
+
+def _data(settings: StudyFile) -> Part:
+    return Part(
+        "5",
+        "Data",
+        tuple(kept(settings)),
+        (
+            *(() if settings.consent.retention_days else ("How long are ids and comments kept?",)),
+            "Where is the database, who can open it, and where are its backups?",
+            "Which data will be published?",
+        ),
+    )
+
+
+def _risks() -> Part:
+    return Part(
+        "6",
+        "Risks",
+        ("People read short stories. Each has a sentence that a machine may have written.",),
+        ("Can the stories or the machines' sentences hurt somebody? Who has looked at them?",),
+    )
+
+
+def _contact(contact: str) -> Part:
+    return Part(
+        "7",
+        "Contact",
+        (f"The page names this contact: {contact}",) if contact else (),
+        () if contact else ("The page names no contact: set `contact` in [consent].",),
     )
 
 

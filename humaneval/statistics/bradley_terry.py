@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.arrays import Floats, check_level, encoded, numbers
+from humaneval.statistics.arrays import Codes, Floats, check_level, encoded, numbers
 from humaneval.statistics.contrasts import Contrast, difference_of, wald
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import holm
 from humaneval.statistics.paired_networks import Apart, Bouts, apart_from, largest_group, refuse_unbounded
-from humaneval.statistics.two_way import t_quantile, two_way
+from humaneval.statistics.two_way import TwoWay, t_quantile, two_way
 
 TiesAs: TypeAlias = Literal["davidson", "half", "left out"]
 
@@ -140,48 +140,35 @@ def bradley_terry(
     members = largest_group(bouts.only(kept))
     inside = kept & np.isin(bouts.first, members) & np.isin(bouts.second, members)
     apart = apart_from(bouts.only(kept), members)
-    place = np.zeros(len(bouts.names), dtype=np.int64)
-    place[members] = np.arange(members.size)
-    mine = Bouts(
-        tuple(bouts.names[one] for one in members),
-        place[bouts.first[inside]],
-        place[bouts.second[inside]],
-        bouts.outcome[inside],
-    )
+    mine = _among(bouts.only(inside), members)
     with_ties = ties == "davidson" and bool((mine.outcome == 0.0).any())
     if with_ties:
         refuse_unbounded(mine)
     fit = _fit(mine, with_ties)
     within = two_way(by.worker[inside], by.story[inside], int(inside.sum()))
-    meat = within.meat(fit.scores)
-    single = min(within.workers, within.stories) == 1
     size = len(mine.names)
     centre = np.eye(size)[:, 1:] - 1.0 / size
-    inverse = np.linalg.inv(fit.information)
-    # Halves vary less than the model has it, so that their own spread counts.
-    plain = inverse @ fit.scores.T @ fit.scores @ inverse if ties == "half" else inverse
-    independent, clustered = (
-        centre @ part[: size - 1, : size - 1] @ centre.T for part in (plain, inverse @ meat @ inverse)
-    )
-    note = ""
-    if single:
-        clustered = np.full_like(independent, np.nan)
-        who = "worker" if within.workers == 1 else "story"
-        note = f"There is a single {who}, so that the errors are not estimable."
-    elif within.once:
-        clustered = independent
+    errors = _errors(fit, within, centre, halves=ties == "half")
     return BradleyTerry(
         mine.names,
         centre @ fit.parameters[: size - 1],
-        clustered,
-        independent,
+        errors.clustered,
+        errors.independent,
         float(np.exp(fit.parameters[-1])) if with_ties else 0.0,
         fit.log_likelihood,
         int(inside.sum()),
         inf if within.once else within.freedom(),
         apart,
-        note,
+        errors.note,
     )
+
+
+def _among(bouts: Bouts, members: Codes) -> Bouts:
+    """The same bouts, all of them between `members`, who are numbered anew."""
+    place = np.zeros(len(bouts.names), dtype=np.int64)
+    place[members] = np.arange(members.size)
+    names = tuple(bouts.names[one] for one in members)
+    return Bouts(names, place[bouts.first], place[bouts.second], bouts.outcome)
 
 
 def _bouts(first: ArrayLike, second: ArrayLike, outcomes: ArrayLike) -> Bouts:
@@ -228,6 +215,28 @@ def _fit(bouts: Bouts, with_ties: bool) -> _Fit:
             then = _at(bouts, parameters + share * step, with_ties)
         parameters, now = then.parameters, then
     return now
+
+
+class _Errors(NamedTuple):
+    """Covariances of the strengths, clustered and as if all answers were unrelated."""
+
+    clustered: Floats
+    independent: Floats
+    note: str = ""
+
+
+def _errors(fit: _Fit, within: TwoWay, centre: Floats, *, halves: bool) -> _Errors:
+    strengths = centre.shape[1]
+    inverse = np.linalg.inv(fit.information)
+    # Halves vary less than the model has it, so that their own spread counts.
+    plain = inverse @ fit.scores.T @ fit.scores @ inverse if halves else inverse
+    sandwich = inverse @ within.meat(fit.scores) @ inverse
+    independent, clustered = (centre @ part[:strengths, :strengths] @ centre.T for part in (plain, sandwich))
+    if min(within.workers, within.stories) == 1:
+        single = "worker" if within.workers == 1 else "story"
+        note = f"There is a single {single}, so that the errors are not estimable."
+        return _Errors(np.full_like(independent, np.nan), independent, note)
+    return _Errors(independent if within.once else clustered, independent)
 
 
 def _at(bouts: Bouts, parameters: Floats, with_ties: bool) -> _Fit:

@@ -3,6 +3,7 @@ effects."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
@@ -95,12 +96,7 @@ def cumulative_link(
     free = fit.deviations >= BOUNDARY
     errors = covariance(data, fit, free)
     worker_sd, story_sd = np.where(free, fit.deviations, 0.0)[:: -1 if swapped else 1]
-    statement = fit.statement
-    for what, value in (("worker", worker_sd), ("story", story_sd)):
-        if what in left_out:
-            statement += f" No {what} has a second rating, so that the {what} has no effect in the model."
-        elif not value:
-            statement += f" The {what} standard deviation is at its boundary, 0."
+    statement = fit.statement + _boundaries({"worker": worker_sd, "story": story_sd}, left_out)
     effects = x.shape[1]
     of_effects = np.zeros((effects + 1, effects + 1))
     of_effects[1:, 1:] = errors[:effects, :effects]
@@ -119,6 +115,17 @@ def cumulative_link(
         statement,
         int(y.size),
     )
+
+
+def _boundaries(deviations: Mapping[str, float], left_out: Collection[str]) -> str:
+    """Sentences about the effects that are not in the model, or whose standard deviation is 0."""
+    told = ""
+    for what, value in deviations.items():
+        if what in left_out:
+            told += f" No {what} has a second rating, so that the {what} has no effect in the model."
+        elif not value:
+            told += f" The {what} standard deviation is at its boundary, 0."
+    return told
 
 
 def ordinal_omnibus(

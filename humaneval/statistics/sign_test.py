@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,30 +92,40 @@ def sign_test(
     wins, losses, tied = (int((y == one).sum()) for one in (1.0, -1.0, 0.0))
     told = y != 0.0
     tested = _tested(y[told], by.worker[told], by.story[told], alternative, decisive)
-    share: float | NotEstimable
-    interval: Interval | NotEstimable
-    if ties == "half" and tied:
-        halves = share_against((y + 1.0) / 2.0, by.worker, by.story, level=level)
-        share, interval, method, note = halves.share, halves.interval, halves.method, halves.note
-    elif told.any():
-        table = cells(y[told] > 0, by.worker[told], by.story[told], np.zeros(int(told.sum()), dtype=np.int64))
-        row = score_intervals(table, level)[0]
-        share, interval, method, note = row.score, row.interval, row.method, row.note
-    else:
-        share = interval = NotEstimable(NOTHING)
-        method = note = ""
+    share = _share(y, by, ties, level)
     return SignTest(
         wins,
         losses,
         tied,
-        share,
-        interval,
-        method,
+        share.value,
+        share.interval,
+        share.method,
         tested.name,
         tested.p,
         tested.error,
-        f"{note} {tested.note}".strip(),
+        f"{share.note} {tested.note}".strip(),
     )
+
+
+class _Share(NamedTuple):
+    """The share of answers for the first, with its interval, and how that was made."""
+
+    value: float | NotEstimable
+    interval: Interval | NotEstimable
+    method: str = ""
+    note: str = ""
+
+
+def _share(y: Floats, by: TwoWay, ties: Ties, level: float) -> _Share:
+    told = y != 0.0
+    if ties == "half" and not told.all():
+        halves = share_against((y + 1.0) / 2.0, by.worker, by.story, level=level)
+        return _Share(halves.share, halves.interval, halves.method, halves.note)
+    if not told.any():
+        return _Share(NotEstimable(NOTHING), NotEstimable(NOTHING))
+    table = cells(y[told] > 0, by.worker[told], by.story[told], np.zeros(int(told.sum()), dtype=np.int64))
+    row = score_intervals(table, level)[0]
+    return _Share(row.score, row.interval, row.method, row.note)
 
 
 def _tested(

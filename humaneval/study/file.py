@@ -33,14 +33,14 @@ from humaneval.scoring.questions.question import (
 )
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
-from humaneval.study.fields import NEW, Printable, PrintableWithin, Required, Whole, printable, something
-from humaneval.study.fields import Section as _Section
 from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.hit_section import HitSection
 from humaneval.study.panels import LinkSection, PanelSection, as_before, with_panel
 from humaneval.study.participants_section import ParticipantsSection
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.prolific_section import ProlificSection
+from humaneval.study.section import NEW, Printable, PrintableWithin, Required, Whole, printable, something
+from humaneval.study.section import Section as _Section
 from humaneval.study.words import refuse_words, with_texts, worded_for
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from humaneval.study.fields import texts_within
+from humaneval.study.section import texts_within
 
 if TYPE_CHECKING:
     from humaneval.study.file import StudyFile

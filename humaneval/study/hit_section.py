@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from humaneval.errors import HumanEvalError
 from humaneval.fees import money, sign_of
-from humaneval.study.fields import Printable, Section, Whole, printable, something
+from humaneval.study.section import Printable, Section, Whole, printable, something
 
 
 def _dollars(value: Any) -> Decimal:

@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from humaneval.domain import Role
 from humaneval.resources import bundled
-from humaneval.study.fields import Printable, Section
 from humaneval.study.file_errors import TogetherError
+from humaneval.study.section import Printable, Section
 
 if TYPE_CHECKING:
     from humaneval.study.file import StudyFile

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from humaneval.study.fields import Required, Section, Whole
+from humaneval.study.section import Required, Section, Whole
 
 
 class QualificationSection(Section):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from humaneval.study.fields import Section
+from humaneval.study.section import Section
 
 
 class ProlificSection(Section):

@@ -26,7 +26,7 @@ NOT_COMMANDS = {
     "humaneval/resources.py": "the package by its name",
     "humaneval/store/migrate.py": "the package by its name",
     "humaneval/running/demo.py": "the mark that the demo leaves in its folder",
-    "humaneval/interface/advice.py": "what errors say, to be said anew for Python",
+    "humaneval/interface/errors.py": "what errors say, to be said anew for Python",
     "humaneval/cli/study/audit.py": "the verb that an audit asks about",
 }
 NAMED = re.compile(rf"humaneval (?=[a-z])|`(?:{'|'.join(sorted(VERBS))})[ `]")

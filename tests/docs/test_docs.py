@@ -3,6 +3,7 @@ modules."""
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import pkgutil
@@ -10,6 +11,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +32,9 @@ from tests.docs.write_cli_reference import TARGET, reference
 
 LONGEST = 400
 """Lines of a module."""
+
+LONGEST_FUNCTION = 60
+"""Lines of a function, without its docstring."""
 
 MODULES = sorted(
     module.name
@@ -130,6 +135,100 @@ def test_no_module_is_longer_than_a_person_reads_in_one_sitting() -> None:
     }
     assert lengths
     assert {path: lines for path, lines in lengths.items() if lines > LONGEST} == {}
+
+
+def test_no_function_is_longer_than_one_screen() -> None:
+    lengths = {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": _lines(node)
+        for folder in ("humaneval", "generators", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert lengths
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FUNCTION} == {}
+
+
+def _lines(function: ast.FunctionDef) -> int:
+    first = function.body[0]
+    told = ast.get_docstring(function) is not None
+    docstring = (first.end_lineno or first.lineno) - first.lineno + 1 if told else 0
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - docstring
+
+
+HEAVY = {"alembic", "matplotlib", "punkt", "rich", "scipy", "torch", "transformers"}
+"""Libraries that take a tenth of a second or more to load, or that masks are drawn without: punkt."""
+
+EXTRAS = {"filelock", "huggingface_hub", "openpyxl", "pyarrow", "ray", "safetensors", "tokenizers"}
+"""Libraries that may be missing."""
+
+LATE = {
+    "humaneval.cli.infill": {"humaneval.web.app", "humaneval.web.infilling"},
+    "humaneval.cli.run": {"*"},  # every verb uses it, and some need no database
+    "humaneval.cli.score": {"humaneval.report.terminal.analysis"},
+    "generators.self_attention.generator": {
+        "generators.self_attention.beam_search",
+        "generators.self_attention.checkpoint",
+    },
+    "generators.training.train": {"generators.training.train_sa"},
+}
+"""Our own modules that are imported inside a function, because they load one of these at their top."""
+
+
+def test_imports_inside_functions_only_keep_a_heavy_library_out() -> None:
+    for package in (humaneval, generators):
+        for path in Path(package.__path__[0]).rglob("*.py"):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            for name in _imported_inside_functions(path):
+                late = LATE.get(module, set())
+                known = name.partition(".")[0] in HEAVY | EXTRAS or name in late or "*" in late
+                assert known, f"{path}: import {name} at the top"
+
+
+def _imported_inside_functions(path: Path) -> Iterator[str]:
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    yield from (alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    yield str(node.module)
+
+
+BARE = {
+    "LazyGroup.resolve_command",  # click's
+    "leaves",  # for a dict
+    "Punctuation.mask",  # a mask of anybody's own gives these, too
+    "ProperNouns.mask",
+}
+
+
+def test_no_bare_tuple_of_different_things_crosses_the_border_of_a_module() -> None:
+    found = {
+        name
+        for folder in ("humaneval", "generators")
+        for path in (ROOT / folder).rglob("*.py")
+        for name, function in _public(ast.parse(path.read_text(encoding="utf-8")).body)
+        if function.returns is not None and any(map(_mixed, ast.walk(function.returns)))
+    }
+    assert found == BARE
+
+
+def _public(body: Sequence[ast.stmt], within: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node.body, f"{node.name}.")
+            else:
+                yield within + node.name, node
+
+
+def _mixed(node: ast.AST) -> bool:
+    """Whether an annotation is a tuple of different types."""
+    if not (isinstance(node, ast.Subscript) and ast.unparse(node.value) == "tuple"):
+        return False
+    parts = {ast.unparse(part) for part in getattr(node.slice, "elts", ())}
+    return len(parts - {"..."}) > 1
 
 
 def test_every_module_says_in_its_first_line_what_it_gives() -> None:

@@ -345,8 +345,11 @@ def test_a_second_file_has_the_stories(command: Command, there: Path) -> None:
     save(
         [[f"r{at}", "", *row[:5]] for at, row in enumerate(rows())], ["storyid", "storytitle", *FIVE], "s.csv"
     )
-    lines = [[f"r{at}", row[5], system, row[6 + number]]
-             for at, row in enumerate(rows()) for number, system in enumerate("ab")]  # fmt: skip
+    lines = [
+        [f"r{at}", row[5], system, row[6 + number]]
+        for at, row in enumerate(rows())
+        for number, system in enumerate("ab")
+    ]
     save(lines, ["story", "position", "generator", "text"])
     alone = command("study", "create", "mine", "--from", "table.csv", "--yes")
     assert alone.code == 1

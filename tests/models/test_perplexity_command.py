@@ -15,7 +15,7 @@ from generators.checkpoints.checkpoint import save
 from generators.checkpoints.loading import load
 from generators.training.checkpoint_perplexity import GRANULARITIES, MIXTURE
 from generators.training.log import readable
-from generators.training.published import PUBLISHED, Key
+from generators.training.paper import PUBLISHED, Key
 from tests.commands import Command
 from tests.models.small_models import tiny_gpt2
 

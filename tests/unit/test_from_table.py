@@ -142,10 +142,20 @@ def test_columns_of_no_use_are_ignored_and_named() -> None:
     rows = [
         ["", "worker", "genre", "date", "notes", "empty", "prompt", *rows_[:5], "uuid", *rows_[5:]]
         if not at
-        else [at - 1, "W7", "tale", "2026-01-02", "a long note here", "", "Fill the blank.", *rows_[:5],
-              f"x-{at}", *rows_[5:]]
+        else [
+            at - 1,
+            "W7",
+            "tale",
+            "2026-01-02",
+            "a long note here",
+            "",
+            "Fill the blank.",
+            *rows_[:5],
+            f"x-{at}",
+            *rows_[5:],
+        ]
         for at, rows_ in enumerate(wide())
-    ]  # fmt: skip
+    ]
     found = read(saved(rows))
     is_whole(found)
     assert found.roles[:7] == ["ignore"] * 7
@@ -374,8 +384,11 @@ def test_a_long_table_has_a_line_for_each_sentence(with_human: bool) -> None:
 def test_a_long_table_may_name_stories_by_ids_that_are_known() -> None:
     known = [Story(f"t{at}", tuple(story(name))) for at, name in enumerate(NAMES)]
     rows = [["story", "position", "generator", "text"]]
-    rows += [[f"t{at}", at % 5 + 1, system, by(n)] for at, n in enumerate(NAMES)
-             for system, by in (("model a", by_a), ("model b", by_b))]  # fmt: skip
+    rows += [
+        [f"t{at}", at % 5 + 1, system, by(n)]
+        for at, n in enumerate(NAMES)
+        for system, by in (("model a", by_a), ("model b", by_b))
+    ]
     is_whole(read(saved(rows), known=known))
     rows[3][0] = "t99"
     (problem,) = read(saved(rows), known=known).contents.problems
@@ -689,8 +702,10 @@ def test_positions_with_too_few_stories_are_left_out_and_said() -> None:
     assert made.said[0] == (
         "Position 5 is left out: every system has filled 2 stories there, and a form needs 4."
     )
-    others = [[cell.replace("Tom", "Jim") if at < 5 and row[5] else cell for at, cell in enumerate(row)]
-              for row in many(2, [5])[1:]]  # fmt: skip
+    others = [
+        [cell.replace("Tom", "Jim") if at < 5 and row[5] else cell for at, cell in enumerate(row)]
+        for row in many(2, [5])[1:]
+    ]
     made = settled([*many(6, [1, 3]), *others])
     assert made.said[1] == "The study can show 6 of the 8 stories."
     with pytest.raises(InputError, match="too few stories: a form shows 4 passages") as error:
@@ -732,12 +747,19 @@ def test_a_system_with_the_name_of_the_person_is_refused() -> None:
 
 
 def test_stories_in_another_language_get_a_control_in_it() -> None:
-    five = ["Anna wollte einen Kuchen backen.", "Der Ofen war nicht mehr heiß und sie war traurig.",
-            "Sie hatte die Nachbarin um Hilfe gebeten.", "Sie haben den Kuchen dann zusammen gebacken.",
-            "Am Abend war das Fest und er war lecker."]  # fmt: skip
+    five = [
+        "Anna wollte einen Kuchen backen.",
+        "Der Ofen war nicht mehr heiß und sie war traurig.",
+        "Sie hatte die Nachbarin um Hilfe gebeten.",
+        "Sie haben den Kuchen dann zusammen gebacken.",
+        "Am Abend war das Fest und er war lecker.",
+    ]
     rows = [[*FIVE, "position", "modell"]]
-    rows += [[one.replace("Anna", n) if not at else f"{one[:-1]} mit {n}." for at, one in enumerate(five)]
-             + [2, f"Der Hund von {n} hat das Mehl gefressen."] for n in NAMES]  # fmt: skip
+    rows += [
+        [one.replace("Anna", n) if not at else f"{one[:-1]} mit {n}." for at, one in enumerate(five)]
+        + [2, f"Der Hund von {n} hat das Mehl gefressen."]
+        for n in NAMES
+    ]
     made = settled(rows, annotators=3)
     assert made.read.settings.page.story_language == "de"
     assert made.read.settings.design.generators == ("control-de", "human", "modell")

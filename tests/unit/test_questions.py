@@ -29,8 +29,13 @@ def test_prefer_shows_every_pair_in_both_orders_and_the_control_with_the_human_o
     made = prefer.conditions(["control", "lm", "ilm", "human"], "control", "human", {"ties": False})
     assert [one.name for one in made if one.role is Role.CONTROL] == ["control | human", "human | control"]
     assert sorted(one.name for one in made if one.role is Role.SYSTEM) == [
-        "human | ilm", "human | lm", "ilm | human", "ilm | lm", "lm | human", "lm | ilm",
-    ]  # fmt: skip
+        "human | ilm",
+        "human | lm",
+        "ilm | human",
+        "ilm | lm",
+        "lm | human",
+        "lm | ilm",
+    ]
     alone = prefer.conditions(["control", "lm"], "control", "human", {"ties": False})
     assert [one.name for one in alone] == ["control | lm", "lm | control"]
 

@@ -178,7 +178,11 @@ def import_(
     write_whole(manifest_file, text.encode())
     if as_json:
         emit({**document, "out": str(out), "manifest": str(manifest_file)})
-        return
+    else:
+        _tell(source, made, document, out, manifest_file)
+
+
+def _tell(source: Source, made: Imported, document: dict[str, Any], out: Path, manifest_file: Path) -> None:
     account(made.sheet)
     say(
         f"{source.file.name} ({made.sheet.format}): {document['rows_read']} rows read,"

@@ -97,28 +97,29 @@ def create(
     for doubt in found:
         say(f"Please check: {doubt}.", err=True)
     if as_json:
+        hourly = str(settings.hit.hourly)
         emit(
-            {
-                "study": name,
-                "rows": made.rows,
-                "passages": made.passages,
-                "stories": made.stories,
-                "design_hash": made.design_hash,
-                "settings_hash": made.settings_hash,
-                "was_there": made.was_there,
-                "lacking": made.left_out.lacking,
-                "stories_without_infills": made.left_out.without_infills,
-                "stories_with_the_same_text": made.left_out.same_text,
-                "doubtful": [one.to_json() for one in made.doubtful],
-                "doubts": found,
-                "hourly": str(settings.hit.hourly),
-                **more,
-                **_plan_document(app, name),
-            }
+            {**_document(name, made), "doubts": found, "hourly": hourly, **more, **_plan_document(app, name)}
         )
     else:
         _tell(app, name, settings, made, was_asked=source is not None)
         say(f"Next: {command('publish', name, '--to', 'local') if source is None else command('up', name)}")
+
+
+def _document(name: str, made: Created) -> dict[str, Any]:
+    return {
+        "study": name,
+        "rows": made.rows,
+        "passages": made.passages,
+        "stories": made.stories,
+        "design_hash": made.design_hash,
+        "settings_hash": made.settings_hash,
+        "was_there": made.was_there,
+        "lacking": made.left_out.lacking,
+        "stories_without_infills": made.left_out.without_infills,
+        "stories_with_the_same_text": made.left_out.same_text,
+        "doubtful": [one.to_json() for one in made.doubtful],
+    }
 
 
 def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked: bool) -> None:

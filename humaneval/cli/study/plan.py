@@ -17,8 +17,9 @@ from humaneval.errors import UsageError
 from humaneval.interface.plans import plan_document as plan_document
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import outlook
+from humaneval.planning.plan import Plan
 from humaneval.planning.power import sd_of_icc
-from humaneval.planning.simulation import simulate
+from humaneval.planning.simulation import Power, simulate
 from humaneval.study.contradictions import doubts
 from humaneval.study.file import read_study_file
 from humaneval.study.plan import cues_of, draft, plan_of, plan_of_study
@@ -115,11 +116,7 @@ def plan(
     planned = replace(planned, **{key: value for key, value in given.items() if value is not None})
     if icc is not None:
         planned = replace(planned, worker_sd=sd_of_icc(icc, planned.expected_score))
-    seen = outlook(planned)
-    drawn = None
-    if studies is not None:
-        rows, pair = draft(planned)
-        drawn = simulate(planned, rows, studies, pair)
+    seen, drawn = outlook(planned), _drawn(planned, studies)
     if as_json:
         document = plan_document(planned, seen, cues, drawn)
         if fees is Fees.PROLIFIC or sign != "$":  # those at Mechanical Turk's rates are of no use then
@@ -127,3 +124,11 @@ def plan(
         emit({"study": name, **document})
     else:
         tell_plan(planned, seen, cues, drawn, sign=sign, fees=fees.on_top(name or "", seen.fees, sign))
+
+
+def _drawn(planned: Plan, studies: int | None) -> Power | None:
+    """The power in so many studies as are drawn; None if none are asked for."""
+    if studies is None:
+        return None
+    drafted = draft(planned)
+    return simulate(planned, drafted.rows, studies, drafted.pair)

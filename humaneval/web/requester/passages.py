@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, or_, select
-from sqlalchemy.orm import aliased, joinedload
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from humaneval.crowd.review import would_exclude
 from humaneval.crowd.stood_out import stood_out
@@ -153,46 +153,12 @@ def passage(study: Study, passage_id: int) -> Passage | None:
         )
         if row is None:
             return None
-        lines = session.execute(
-            select(
-                AssignmentRow.id,
-                AssignmentRow.endpoint,
-                WorkerRow.pseudonym,
-                AssignmentRow.state,
-                ResponseRow.place,
-                ResponseRow.choice,
-                ResponseRow.answer,
-                ResponseRow.seconds,
-                AssignmentRow.excluded,
-                AssignmentRow.worker_id,
-            )
-            .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-            .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
-            .where(ResponseRow.passage_id == passage_id, AssignmentRow.state.in_(COLLECTED))
-            .order_by(ResponseRow.id)
-        ).all()
-        decided = {
-            id: why
-            for endpoint in {line.endpoint for line in lines}
-            for id, why in would_exclude(study, endpoint).items()
-        }
-        signs = signs_of(session, study, {line.worker_id for line in lines})
         asked, count = asked_by(study.settings), len(row.sentences)
         names = _names(row)
         truth = Truth(tuple(names), Role(row.role), row.position, count, study.settings.design.control)
+        lines = _lines(session, passage_id)
         told = [asked.answer(line.choice, line.answer, count) for line in lines]
-        answers = [
-            AnswerTo(
-                line.pseudonym,
-                line.state,
-                line.place,
-                asked.said(answer, count),
-                asked.found(truth, answer),
-                line.seconds,
-                stood_out(line.state, decided.get(line.id, line.excluded), signs.get(line.worker_id, ())),
-            )
-            for line, answer in zip(lines, told, strict=True)
-        ]
+        found = [(asked.said(answer, count), asked.found(truth, answer)) for answer in told]
         return Passage(
             row.id,
             row.story.key,
@@ -205,8 +171,54 @@ def passage(study: Study, passage_id: int) -> Passage | None:
             row.alternative or "",
             range(row.position, (count if asked.question.rest else row.position) + 1),
             _given(asked, told, count),
-            answers,
+            _answers(session, study, lines, found),
         )
+
+
+def _lines(session: Session, passage_id: int) -> Sequence[Any]:
+    """The collected answers to a passage, as stored, each with its assignment and worker."""
+    return session.execute(
+        select(
+            AssignmentRow.id,
+            AssignmentRow.endpoint,
+            WorkerRow.pseudonym,
+            AssignmentRow.state,
+            ResponseRow.place,
+            ResponseRow.choice,
+            ResponseRow.answer,
+            ResponseRow.seconds,
+            AssignmentRow.excluded,
+            AssignmentRow.worker_id,
+        )
+        .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(ResponseRow.passage_id == passage_id, AssignmentRow.state.in_(COLLECTED))
+        .order_by(ResponseRow.id)
+    ).all()
+
+
+def _answers(
+    session: Session, study: Study, lines: Sequence[Any], found: Sequence[tuple[str, bool | None]]
+) -> list[AnswerTo]:
+    """Each of `lines` as shown, with what it said and whether that is the obvious answer."""
+    decided = {
+        id: why
+        for endpoint in {line.endpoint for line in lines}
+        for id, why in would_exclude(study, endpoint).items()
+    }
+    signs = signs_of(session, study, {line.worker_id for line in lines})
+    return [
+        AnswerTo(
+            line.pseudonym,
+            line.state,
+            line.place,
+            said,
+            obvious,
+            line.seconds,
+            stood_out(line.state, decided.get(line.id, line.excluded), signs.get(line.worker_id, ())),
+        )
+        for line, (said, obvious) in zip(lines, found, strict=True)
+    ]
 
 
 def _given(asked: Asked, answers: Sequence[Answer], sentences: int) -> list[Given]:

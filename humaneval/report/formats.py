@@ -1,4 +1,4 @@
-"""The forms of a report: a page, Markdown, LaTeX, JSON, a PDF of plots, or a folder with all of them."""
+"""The formats of a report: a page, Markdown, LaTeX, JSON, a PDF of plots, or a folder with all of them."""
 
 from __future__ import annotations
 
