@@ -96,11 +96,11 @@ def sign_test(
     interval: Interval | NotEstimable
     if ties == "half" and tied:
         halves = share_against((y + 1.0) / 2.0, by.worker, by.story, level=level)
-        share, interval, method, note = halves.share, halves.interval, halves.method, halves.note
+        share, interval, method, note = halves.mean, halves.interval, halves.method, halves.note
     elif told.any():
         table = cells(y[told] > 0, by.worker[told], by.story[told], np.zeros(int(told.sum()), dtype=np.int64))
         row = score_intervals(table, level)[0]
-        share, interval, method, note = row.score, row.interval, row.method, row.note
+        share, interval, method, note = row.mean, row.interval, row.method, row.note
     else:
         share = interval = NotEstimable(NOTHING)
         method = note = ""
