@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     And no example of Hypothesis fails because the machine is busy, or because other examples were drawn
     before. `make test-long` tries more of them, and other ones each time.
     """
-    settings.register_profile("any pace", deadline=None, max_examples=40, derandomize=True)
+    settings.register_profile("any pace", deadline=None, max_examples=25, derandomize=True)
     settings.register_profile("thorough", deadline=None, max_examples=1000)
     settings.load_profile(config.getoption("--hypothesis-profile") or "any pace")
     if memory_is_roomy():

@@ -119,7 +119,10 @@ def _become(asked: dict[str, Any], files: list[int]) -> None:
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
     for name, most in asked["limits"].items():
-        resource.setrlimit(getattr(resource, name), (most, most))
+        limit = getattr(resource, name)
+        # A program raises its number of files as far as it may.
+        hard = most if limit == resource.RLIMIT_NOFILE else resource.getrlimit(limit)[1]
+        resource.setrlimit(limit, (most, hard))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # What an interpreter draws or looks up when it starts.
@@ -139,7 +142,10 @@ def _run(arguments: list[str]) -> NoReturn:
     except SystemExit as ended:
         status = int(ended.code or 0)
     threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does
+    size = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size[1], size[1]))  # for the file of coverage
     atexit._run_exitfuncs()
+    resource.setrlimit(resource.RLIMIT_FSIZE, size)
     try:
         sys.stdout.flush()
         sys.stderr.flush()

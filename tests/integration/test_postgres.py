@@ -42,7 +42,7 @@ def test_the_server_ends_with_the_process_that_started_it(
     assert process.stdout.readline().startswith(b"postgresql://postgres@/")
     server = int((folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
     process.send_signal(end)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     until = time.monotonic() + PATIENCE
     while Path(f"/proc/{server}").exists() and "Z" not in _state(server):
         assert time.monotonic() < until, "the server outlives the tests"

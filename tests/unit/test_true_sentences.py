@@ -68,13 +68,18 @@ FORMS = pytest.mark.parametrize("form", [terminal, page, markdown, latex])
 Form = Callable[[Analysis], str]
 
 
+@cache
+def of_study(form: Form) -> str:
+    return form(study())
+
+
 def plain(text: str) -> str:
     return " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
 
 
 @FORMS
 def test_X11_no_form_of_the_report_says_that_systems_cannot_be_told_apart(form: Form) -> None:
-    said = plain(form(study()))
+    said = plain(of_study(form))
     assert not re.search(r"cannot be told|group told apart|nobody can tell", said, re.I)
     if form is not latex:  # it has the tables alone
         assert re.search(r"no difference for \d of 6 pairs", said) or form is terminal
@@ -85,7 +90,7 @@ def test_X11_rows_against_human_say_that_their_bound_is_one_sided(form: Form) ->
     analysis = study()
     below = [one for one in analysis.table.comparisons if one.family == "below human"]
     assert {one.verdict for one in below} >= {"b_higher"}
-    said = form(analysis)
+    said = of_study(form)
     for one in below:
         row = (
             next(line for line in said.splitlines() if re.search(rf"\b{one.a} .{{1,3}} human\b", line))
@@ -108,7 +113,7 @@ def test_X11_a_narrow_terminal_shows_the_bound_that_decides() -> None:
 @FORMS
 def test_X11_intervals_are_said_to_be_for_one_pair_each(form: Form) -> None:
     words = r"Each interval is for its pair alone, and p for its whole family|Intervals are for one pair each"
-    assert re.search(words, plain(form(study())))
+    assert re.search(words, plain(of_study(form)))
 
 
 def test_X11_what_is_not_adjusted_is_not_said_to_be_of_a_family() -> None:
