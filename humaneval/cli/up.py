@@ -140,7 +140,11 @@ class _Told:
         self._say("All forms are in. Next, after Ctrl-C or in another terminal:")
         self._say(*(f"  {line}" for line in _next(self._study)))
         if self._is_paid:
-            self._say(f"To pay people while this runs: {command('review', self._study, '--approve')}")
+            self._say(
+                "To pay people: approve while this runs, pay them by hand, and enter it:",
+                f"  {command('review', self._study, '--approve')}",
+                f"  {command('review', self._study, '--paid')}",
+            )
 
     def ending(self) -> None:
         self._live.stop()
