@@ -50,7 +50,7 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
             waits=True,
         )
     else:
-        yield from _work(line, things, go_on)
+        yield from _work(line, study, things, go_on)
         # In the order in which they are best done: what is not collected cannot be reviewed.
         yield from _waiting(line, study)
         yield from _decisions(line, study, moment)
@@ -65,6 +65,16 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
             " command again (letters with --again).",
             waits=True,
         )
+
+
+def owed_line(line: EndpointStatus, study: str) -> Line | None:
+    """How a person says that what is owed at a marketplace of one's own was paid; None if nothing is owed."""
+    if not (line.is_own and line.owed):
+        return None
+    return Line(
+        f"Once you have paid people the {line.sign}{line.owed} that you owe: ",
+        command("review", study, "--to", line.endpoint, "--paid"),
+    )
 
 
 def left_out(line: EndpointStatus) -> str:
@@ -85,7 +95,7 @@ def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]
     return Steps.of(waiting or [look])
 
 
-def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
+def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator[Line]:
     done_at = f"about done at {line.about_done_at:%Y-%m-%d %H:%M} UTC; " if line.about_done_at else ""
     sign = line.sign
     why = f" ({each})" if (each := left_out(line)) else ""
@@ -96,7 +106,7 @@ def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     money = (
-        f"you owe people {sign}{line.rewards - line.paid_elsewhere}, and nobody takes fees"
+        f"you owe people {sign}{line.owed}, and nobody takes fees"
         if line.is_own
         else f"{sign}{line.rewards} paid + {sign}{line.fees} fees"
     )
@@ -104,6 +114,13 @@ def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
         f"{line.approved} approved, {line.opened} open now; {line.hits_up} of"
         f" {counted(line.hits, things[:-1])} up{over}; {money}."
     )
+    if line.due_later:
+        forms = counted(line.to_approve, "form", "is", "are")
+        yield Line(f"{sign}{line.due_later}{' more' * bool(line.owed)} will be due when {forms} approved.")
+    if owed := owed_line(line, study):
+        yield owed
+    if line.settled:
+        yield Line(f"{sign}{line.settled} is entered as paid.")
     if line.paid_elsewhere:
         yield Line(f"{sign}{line.paid_elsewhere} of it was paid elsewhere, by hand.")
     if line.hits_unsent:

@@ -18,6 +18,7 @@ from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
+from humaneval.crowd.settle import OWN, settled
 from humaneval.crowd.waiting import Place, There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
@@ -27,6 +28,7 @@ from humaneval.store.types import now
 from humaneval.study.stored import Study
 from humaneval.study.wage import hourly_at, median_minutes
 
+ZERO = Decimal("0.00")
 ENOUGH = 3
 """The fewest submissions from which a rate is estimated."""
 
@@ -80,6 +82,12 @@ class EndpointStatus(NamedTuple):
     """Both together."""
     paid_elsewhere: Decimal
     """What people paid by hand, outside of the platform; a part of `rewards`."""
+    settled: Decimal
+    """At a marketplace of one's own: what is entered as paid by hand of what is approved there."""
+    due_later: Decimal
+    """At a marketplace of one's own: the rewards of the forms that wait for approval."""
+    to_approve: int
+    """Submitted forms, collected or not, that nobody has decided about."""
     rejected: int
     strays: int
     """Undecided submissions that match no form of the study. No other number here counts them."""
@@ -105,7 +113,12 @@ class EndpointStatus(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether it is a marketplace of one's own: what is approved there is owed, and paid by hand."""
-        return self.endpoint == "local"
+        return self.endpoint in OWN
+
+    @property
+    def owed(self) -> Decimal:
+        """At a marketplace of one's own: what is approved, and not entered as paid."""
+        return self.rewards - self.paid_elsewhere - self.settled
 
     @property
     def sign(self) -> str:
@@ -161,6 +174,8 @@ class _Records(NamedTuple):
     """Endpoint → compensations that nobody has taken yet."""
     told: Mapping[tuple[str, bool], int]
     """(endpoint, whether its reply was lost) → people that a panel has not confirmed."""
+    settled: Mapping[str, Decimal]
+    """Endpoint → what is entered there as paid by hand."""
     rows: int
 
 
@@ -205,6 +220,7 @@ def _records(session: Session, study: Study) -> _Records:
         unsent=Counter(session.scalars(unsent)),
         due=Counter(session.scalars(due)),
         told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
+        settled={endpoint: settled(session, study, endpoint) for endpoint in OWN},
         rows=rows_in(session, study.id),
     )
 
@@ -229,6 +245,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
+    to_approve = new + sum(line.state == "submitted" for line in collected)
     return EndpointStatus(
         endpoint=endpoint,
         hits=len(hits),
@@ -256,6 +273,9 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         fees=paid.fees,
         spent=paid.total,
         paid_elsewhere=paid.rewards - spent(study, endpoint, by_hand=False).rewards,
+        settled=records.settled.get(endpoint, ZERO),
+        due_later=to_approve * reward if endpoint in OWN else ZERO,
+        to_approve=to_approve,
         rejected=sum(line.state == "rejected" for line in collected),
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
         compensations_due=records.due.get(endpoint, 0),

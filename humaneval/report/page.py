@@ -220,7 +220,7 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
     named = {
         "Reward per form": amount(money.reward),
         "Median time per form": time,
-        "Pay an hour at the median time": hourly,
+        "Pay per hour at the median time": hourly,
         "Rewards": amount(money.rewards),
         "Bonuses": amount(money.bonuses),
         "Platform fees": amount(money.fees),

@@ -207,6 +207,7 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
             f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided; the"
             " interval is two-sided."
         )
+    said += filter(None, [verdicts.left_open(ordered, table.level)])
     if verdicts.alone(ordered):
         said.append("Intervals are for one pair each, adjusted p-values for all pairs together.")
     return ReportTable(

@@ -394,6 +394,8 @@ class PaymentRow(Base):
     paid_at: Mapped[datetime | None]
     elsewhere: Mapped[bool] = mapped_column(default=False)
     """Whether a person paid it by hand, outside of the platform, and entered it here."""
+    settled_at: Mapped[datetime | None]
+    """At a marketplace of one's own, which moves no money: when somebody entered that it was paid by hand."""
 
 
 METADATA = Base.metadata

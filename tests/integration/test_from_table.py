@@ -61,9 +61,9 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     assert made.code == 0
     assert "Study 'mine' created: 20 forms, 80 passages from 20 stories, 4 generators." in made.out
     assert made.out.endswith("Next: humaneval up mine\n")
-    assert "The form promises $0.80 for about 4 minutes, $12.00 an hour. You pay people yourself" in made.out
-    assert "A difference of 10.0 points between two scores would be found in only" in made.out
-    assert len(made.out.splitlines()) < 15
+    assert "The form promises $0.80 for about 4 minutes, $12.00 per hour. You pay people yourself" in made.out
+    assert " of such studies find a difference of 10.0 points between two scores." in made.out
+    assert len(made.out.splitlines()) <= 7
     assert "model a    system model a" in made.err
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     published = command("publish", "mine", "--to", "local", "--json").json
