@@ -24,6 +24,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
+from humaneval.study.money_paid import pretended_at
 from humaneval.study.stored import Study
 from humaneval.study.wage import hourly_at, median_minutes
 
@@ -78,6 +79,8 @@ class EndpointStatus(NamedTuple):
     fees: Decimal
     spent: Decimal
     """Both together."""
+    pretended: bool
+    """Whether it is play money: of the sandbox, or at a stand-in."""
     paid_elsewhere: Decimal
     """What people paid by hand, outside of the platform; a part of `rewards`."""
     rejected: int
@@ -162,6 +165,7 @@ class _Records(NamedTuple):
     told: Mapping[tuple[str, bool], int]
     """(endpoint, whether its reply was lost) → people that a panel has not confirmed."""
     rows: int
+    pretended: frozenset[str]
 
 
 def study_status(
@@ -206,6 +210,7 @@ def _records(session: Session, study: Study) -> _Records:
         due=Counter(session.scalars(due)),
         told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
         rows=rows_in(session, study.id),
+        pretended=pretended_at(session, study.id),
     )
 
 
@@ -255,6 +260,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,
+        pretended=endpoint in records.pretended,
         paid_elsewhere=paid.rewards - spent(study, endpoint, by_hand=False).rewards,
         rejected=sum(line.state == "rejected" for line in collected),
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
