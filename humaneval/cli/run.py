@@ -38,7 +38,7 @@ class RunOptions:
     live: bool = False
     """Real money may be spent."""
     spend: str | None = None
-    """The sum that may be spent, in dollars."""
+    """The sum that may be spent, in the currency of the account."""
     dry_run: bool = False
     as_json: bool = False
     quiet: bool = False
@@ -191,7 +191,7 @@ def simulated_line(who: Answerers) -> str:
 def spending(function: F) -> F:
     """Give a verb --live and --spend, without which no real money goes out."""
     live = click.option("--live", is_flag=True, help="Yes, spend real money.")
-    spend = click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
+    spend = click.option("--spend", metavar="SUM", help="The exact sum that this may spend.")
     return live(spend(function))
 
 

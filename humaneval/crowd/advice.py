@@ -101,14 +101,15 @@ def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator
     why = f" ({each})" if (each := left_out(line)) else ""
     yield Line(
         f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable{why}; {done_at}"
-        f"{'approved' if line.is_own else 'spent'} {sign}{line.rewards if line.is_own else line.spent}."
+        f"{'approved' if line.is_own else 'spent'} {sign}{line.rewards if line.is_own else line.spent}"
+        f"{' of play money' * line.pretended}."
     )
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     money = (
         f"you owe people {sign}{line.owed}, and nobody takes fees"
         if line.is_own
-        else f"{sign}{line.rewards} paid + {sign}{line.fees} fees"
+        else f"{sign}{line.rewards} paid + {sign}{line.fees} fees{', which nobody pays' * line.pretended}"
     )
     yield Line(
         f"{line.approved} approved, {line.opened} open now; {line.hits_up} of"

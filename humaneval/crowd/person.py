@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
+from humaneval.crowd.panels import in_any_study, of_a_study
 from humaneval.crowd.pseudonyms import NAMELESS, pseudonym
 from humaneval.crowd.workers import pseudonym_in
 from humaneval.errors import UsageError
@@ -88,37 +89,54 @@ def find_person(session: Session, who: str) -> Person:
     known = known.outerjoin(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
     rows = session.execute(known.where(WorkerRow.pseudonym == name)).all()
     for same in (
-        WorkerIdentityRow.external_id == who,
+        or_(
+            WorkerIdentityRow.external_id == who,
+            WorkerIdentityRow.external_id.like(in_any_study(who), escape="/"),
+        ),
         func.lower(WorkerIdentityRow.external_id) == who.lower(),
     ):
         rows = rows or session.execute(known.where(same).order_by(WorkerRow.id)).all()
-    if not rows and (purged := _purged(session, who)) is not None:
-        return purged
-    if not rows:
+    people = [Person(row.id, row.pseudonym, row.endpoint or "", row.external_id) for row in rows]
+    people = people or _purged(session, who)
+    if not people:
         raise UsageError(
             f"no worker {who!r} is known here",
             f"`{command('worker', 'list', 'STUDY')}` lists a study's workers, except the forgotten.",
         )
-    if len(rows) > 1:
-        names = " or ".join(f"{row.pseudonym} (at {row.endpoint})" for row in rows)
-        raise UsageError(f"that id is known at {len(rows)} places", f"Name the worker by pseudonym: {names}.")
-    (row,) = rows
-    if row.endpoint is not None:
-        return Person(row.id, row.pseudonym, row.endpoint, row.external_id)
-    where = session.scalar(select(AssignmentRow.endpoint).where(AssignmentRow.worker_id == row.id).limit(1))
-    return Person(row.id, row.pseudonym, where or "", None)
+    if len(people) > 1:
+        names = " or ".join(f"{each.pseudonym} ({_where(session, each)})" for each in people)
+        raise UsageError(
+            f"that id is known at {len(people)} places", f"Name the worker by pseudonym: {names}."
+        )
+    (person,) = people
+    if person.endpoint:
+        return person
+    where = session.scalar(
+        select(AssignmentRow.endpoint).where(AssignmentRow.worker_id == person.id).limit(1)
+    )
+    return replace(person, endpoint=where or "")
 
 
-def _purged(session: Session, who: str) -> Person | None:
-    """The person whose id `who` was purged: their pseudonym follows from it."""
+def _where(session: Session, person: Person) -> str:
+    """Where a person has taken part, in words."""
+    named = select(StudyRow.name).join(AssignmentRow, AssignmentRow.study_id == StudyRow.id)
+    studies = session.scalars(named.where(AssignmentRow.worker_id == person.id).distinct()).all()
+    return ", in ".join([f"at {person.endpoint}", ", ".join(sorted(studies))][: 1 + bool(studies)])
+
+
+def _purged(session: Session, who: str) -> list[Person]:
+    """The people whose id `who` was purged: their pseudonym follows from it."""
     row = session.get(MetaRow, PSEUDONYM_KEY)
     key = bytes.fromhex(row.value) if row is not None else b""
-    for endpoint in session.scalars(select(AssignmentRow.endpoint).distinct()).all():
-        name = pseudonym(key, endpoint, who)
-        worker = session.scalar(select(WorkerRow).where(WorkerRow.pseudonym == name, NAMELESS))
-        if worker is not None:
-            return Person(worker.id, name, endpoint, who)
-    return None
+    found: dict[int, Person] = {}
+    work = select(AssignmentRow.endpoint, AssignmentRow.study_id).distinct()
+    for endpoint, study in session.execute(work.order_by(AssignmentRow.study_id)).all():
+        for known in (who, of_a_study(study, who)):
+            name = pseudonym(key, endpoint, known)
+            worker = session.scalar(select(WorkerRow).where(WorkerRow.pseudonym == name, NAMELESS))
+            if worker is not None:
+                found[worker.id] = Person(worker.id, name, endpoint, known)
+    return list(found.values())
 
 
 def tables_about_workers() -> tuple[Table, ...]:

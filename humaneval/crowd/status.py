@@ -25,6 +25,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
+from humaneval.study.money_paid import pretended_at
 from humaneval.study.stored import Study
 from humaneval.study.wage import hourly_at, median_minutes
 
@@ -80,6 +81,8 @@ class EndpointStatus(NamedTuple):
     fees: Decimal
     spent: Decimal
     """Both together."""
+    pretended: bool
+    """Whether it is play money: of the sandbox, or at a stand-in."""
     paid_elsewhere: Decimal
     """What people paid by hand, outside of the platform; a part of `rewards`."""
     settled: Decimal
@@ -177,6 +180,7 @@ class _Records(NamedTuple):
     settled: Mapping[str, Decimal]
     """Endpoint → what is entered there as paid by hand."""
     rows: int
+    pretended: frozenset[str]
 
 
 def study_status(
@@ -222,6 +226,7 @@ def _records(session: Session, study: Study) -> _Records:
         told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
         settled={endpoint: settled(session, study, endpoint) for endpoint in OWN},
         rows=rows_in(session, study.id),
+        pretended=pretended_at(session, study.id),
     )
 
 
@@ -272,6 +277,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,
+        pretended=endpoint in records.pretended,
         paid_elsewhere=paid.rewards - spent(study, endpoint, by_hand=False).rewards,
         settled=records.settled.get(endpoint, ZERO),
         due_later=to_approve * reward if endpoint in OWN else ZERO,

@@ -76,7 +76,11 @@ class MoneyFacts:
     planned: Decimal | None = None
     """Rewards and fees as planned, by the platforms' own rates."""
     spent: Decimal | None = None
-    """Rewards, bonuses and fees as confirmed by the platform."""
+    """All of it and fees, as confirmed by the platform."""
+    compensations: Decimal | None = None
+    """For lost work; None if there are none."""
+    pretended: Decimal | None = None
+    """Play money of the sandbox or at a stand-in, in no other sum here; None if there is none."""
     median_seconds: float | None = None
     """Median of the time for one form, from opening it to sending it."""
     median_hourly: Decimal | None = None

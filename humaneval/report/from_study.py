@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session
 
 from humaneval import __version__
 from humaneval.domain import SENTENCES
-from humaneval.fees import NO_FEES
 from humaneval.report.contents import (
     DesignFacts,
     ExampleFacts,
@@ -52,6 +51,7 @@ from humaneval.store.tables import (
 from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
+from humaneval.study.money_paid import place, stand_ins, sums_paid
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.planned_cost import planned_cost
 from humaneval.study.presets import in_force
@@ -222,24 +222,20 @@ def _first_words(sentence: str) -> str:
 
 
 def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns) -> MoneyFacts:
-    paid: dict[str, Decimal] = defaultdict(lambda: Decimal("0.00"))
-    for payment in session.scalars(
-        select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
-    ):
-        paid[payment.kind] += payment.amount
-        if payment.endpoint not in NO_FEES:
-            paid["fees"] += payment.fee
+    paid = sums_paid(session, study.id)
     reward, rewards = settings.hit.reward, _rewards(session, study)
     minutes = median_minutes(_open_seconds(session, study, own))
     return MoneyFacts(
         currency=settings.hit.currency,
         reward=settings.hit.reward,
         rewards_paid=tuple(sorted(set(rewards.values()))),
-        rewards=paid["reward"],
-        bonuses=paid["bonus"],
-        fees=paid["fees"],
+        rewards=paid.rewards,
+        bonuses=paid.bonuses,
+        fees=paid.fees,
         planned=planned_cost(session, study.id, settings),
-        spent=paid["reward"] + paid["bonus"] + paid["fees"],
+        spent=paid.spent,
+        compensations=paid.compensations or None,
+        pretended=paid.pretended or None,
         median_seconds=minutes * 60 if minutes else None,
         median_hourly=hourly_at(reward, minutes),
         hourly_target=settings.hit.hourly,
@@ -338,6 +334,7 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         .distinct()
         .order_by(AssignmentRow.endpoint)
     )
+    played = stand_ins(session, study.id)
     told = ["worker", "story", "generator", "position", "choice"]
     told += [name for name in given if name in ("other", *_fields(study))]
     moments = [moment for moment in given["submitted_at"] if moment]
@@ -347,7 +344,7 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         stories_hash=_hash((key, *sentences) for key, sentences in stories),
         passages_hash=_hash(passages),
         responses_hash=_hash(zip(*(given[name] for name in told), strict=True)),
-        endpoint=", ".join(endpoints),
+        endpoint=", ".join(place(each, played) for each in endpoints),
         software=software(),
         published_at=study.published_at,
         first_response_at=_moment(min(moments, default="")),

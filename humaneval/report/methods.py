@@ -26,6 +26,7 @@ PLATFORMS = {
     "link": "personal or open links",
     "csv": "batches that were made from files",
     "prolific": "Prolific",
+    "prolific (stand-in)": "a stand-in for Prolific",
 }
 HASH = 12
 """How many digits of a hash are printed: enough to recognise it."""

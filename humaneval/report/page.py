@@ -223,9 +223,11 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
         "Pay per hour at the median time": hourly,
         "Rewards": amount(money.rewards),
         "Bonuses": amount(money.bonuses),
+        "For lost work": amount(money.compensations),
         "Platform fees": amount(money.fees),
         "Planned in total": amount(money.planned),
         "Spent in total": amount(money.spent),
+        "Play money, which nobody paid": amount(money.pretended),
     }
     return [(name, value) for name, value in named.items() if value]
 

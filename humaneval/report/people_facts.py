@@ -13,6 +13,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import Deleted, answerers, deleted_forms
 from humaneval.store.tables import COLLECTED, AssignmentRow, ConsentTextRow, HitRow, StudyRow
 from humaneval.study.consent import Consent, consent_of
+from humaneval.study.money_paid import place, stand_ins
 from humaneval.study.stored import Study
 from humaneval.study.words import Channel, channel_at
 from humaneval.text import Answerers
@@ -60,6 +61,7 @@ def people_facts(study: Study) -> PeopleFacts:
             .group_by(AssignmentRow.endpoint)
             .order_by(AssignmentRow.endpoint)
         )
+        played = stand_ins(session, study.id)
         rejected = session.scalar(select(people).where(*work, AssignmentRow.state == "rejected"))
         untold = select(func.count()).where(
             *work, AssignmentRow.consent_version != "", AssignmentRow.consent_hash.is_(None)
@@ -68,7 +70,7 @@ def people_facts(study: Study) -> PeopleFacts:
             answerers(session, session.get_one(StudyRow, study.id)),
             _agreed(session, study) or _to_be_read(session, study),
             session.scalar(untold.select_from(AssignmentRow)) or 0,
-            dict(by_endpoint.all()),
+            {place(endpoint, played): number for endpoint, number in by_endpoint},
             rejected or 0,
             deleted_forms(session, study.id),
         )

@@ -26,6 +26,7 @@ from humaneval.crowd.panels import (
     assignment_id,
     ending_of,
     handed_back,
+    known_as,
     person_of,
     require_secret,
 )
@@ -254,7 +255,8 @@ def _visitor(hit: FoundHit, given: Mapping[str, str]) -> _Visitor | None:
     if not set(needed_parameters(hit.settings)) <= {*extra}:
         return None
     person = Person(ids[0], ids[1] if ids[1:] else "", {name: given[name] for name in extra})
-    return _Visitor(ids[0], "-".join([*ids[1:], assignment_id(hit.key, *ids)]), person)
+    worker = known_as(hit.settings, hit.study_id, ids[0])
+    return _Visitor(worker, "-".join([*ids[1:], assignment_id(hit.key, *ids)]), person)
 
 
 def _refusal(hit: FoundHit, found: Opened, visitor: _Visitor | None = None) -> Response | None:

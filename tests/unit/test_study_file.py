@@ -251,6 +251,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "extra_parameters": {"AID": "[AID]"},
             "id_pattern": "[0-9]+",
             "return_parameter": "rid",
+            "ids_per_study": True,
             "hashed": "{worker}",
             "postback_granted": "status=ok",
             "postback_already": "before",

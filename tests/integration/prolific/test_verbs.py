@@ -67,12 +67,14 @@ def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tupl
     assert "nothing was paid now" in run(*bonus)[1]
     code, said = run("approve", "study", ann.submission, "--undo-rejection")
     assert code == 0
-    assert "£" in run("status", "study", "--reconcile")[1]
+    said = run("status", "study", "--reconcile")[1]
+    assert ("of play money." in said, "fees, which nobody pays" in said) == (True, True)
     assert "£" in run("worker", "list", "study", "--to", "prolific")[1]
     for kind in ("arr", "board"):
         assert run("datasheet", "study", f"--{kind}", "--out", f"{kind}.md")[0] == 0
         written = Path(f"{kind}.md").read_text(encoding="utf-8")
         assert ("£0.80" in written, "$" in written) == (True, False)
+    assert "a stand-in for Prolific" in Path("arr.md").read_text(encoding="utf-8")
     code, said = run("status", "study", "--reconcile", "--json")
     books: dict[str, Any] = json.loads(said)["books"]["prolific"]
     assert (code, books["differences"], books["left"]) == (0, [], "0.00")
