@@ -88,11 +88,6 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
     return {ALLOWED: allowed if done < allowed else done + again}
 
 
-def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
-    """Whether the worker was compensated for this work, or is about to be."""
-    return compensation_of(session, assignment) is not None
-
-
 def compensation_of(session: Session, assignment: AssignmentRow) -> PaymentRow | None:
     """The line of the books that compensates for this work, due or paid, at the platform or elsewhere."""
     made_good = select(PaymentRow).where(

@@ -123,28 +123,16 @@ def _text(path: Path, encoding: str | None) -> str:
     return decoded(data, path, encoding).text
 
 
-def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
-    """Write `frame` in the format of `path`'s ending: .csv, .tsv, or .jsonl (which keeps every value as it
-    is).
+def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
+    """`frame` in the format of `path`'s ending: .csv, .tsv, or .jsonl (which keeps every value as it is).
 
     UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out;
     missing values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With
     `excel` a CSV or TSV starts with a byte order mark. Text that a spreadsheet would run as a formula gets an
     apostrophe before it, which `read_responses` takes away.
 
-    Raises InputError for another ending, missing columns, or a path that cannot be written.
+    Raises InputError for another ending, or missing columns.
     """
-    path = Path(path)
-    content = table_bytes(frame, path, excel=excel)
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-
-
-def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
-    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing
-    columns."""
     return b"".join(table_lines(frame, path, excel=excel))
 
 
