@@ -193,8 +193,8 @@ def refuse_unfit(generator: FillsText, text: GappedText) -> None:
         unknown = [gap.type for gap in text.gaps if not gap.original]
         if unknown:
             raise UsageError(
-                f"{name} must know how long the missing text is, and"
-                f" {counted(len(unknown), 'blank')} of {len(text.gaps)} does not say it",
+                f"{name} must know how long the missing text is, which"
+                f" {len(unknown)} of {counted(len(text.gaps), 'blank', 'does', 'do')} not say",
                 f"Write it into the mark: [{unknown[0]}: She baked a cake.]. Only its length counts.",
             )
 

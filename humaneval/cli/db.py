@@ -96,7 +96,7 @@ def clean(app: App, as_json: bool) -> None:
     if as_json:
         emit({"not_cleaned": left})
         return
-    for line in left or ("The database holds no deleted rows any more.",):
+    for line in left or ("The database no longer holds deleted rows.",):
         say(line)
 
 

@@ -339,7 +339,7 @@ def participants_of(at: StudyAtPlatform) -> Participants:
         intend_exclusions(other.study, at.endpoint)
         failed = perform_exclusions(other).failed
         if failed:
-            raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")
+            raise PlatformError(failed[0], "Nothing was published. Run the command again to continue.")
     return replace(people, qualified=tuple(qualified))
 
 

@@ -244,7 +244,7 @@ def _refuse(
     if len(left_out) == 2:
         raise InputError(
             f"{MODEL} is not estimable, because no worker and no story has a second rating",
-            "Use the interval of the mean: nothing recurs that the model would have to know.",
+            "Use the interval of the mean: no worker or story recurs, so the model has nothing to add.",
         )
     if len(ratings) == 1:
         raise InputError(f"{MODEL} is not estimable, because all ratings are {ratings[0]:g}")

@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
     ),
     "too fast for everybody who reads twenty sentences": (
         {"design": {"positions": [2, 20]}, "exclusions": {"words_per_second": 0.2}},
-        ("exclusions.words_per_second = 0.2", "20 sentences to a story"),
+        ("exclusions.words_per_second = 0.2", "stories of 20 sentences"),
     ),
     "with and without a qualification": (
         {"participants": {"qualifications": [{"id": "3A", "at_least": 80}, {"id": "3A", "lacking": True}]}},
@@ -118,7 +118,7 @@ REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
 DOUBTED: dict[str, tuple[Sections, tuple[str, str]]] = {
     "a control that may be good on the first scale": (
         {"question": "rate", "answers": {"scales": {"fluency": ["a", "b"], "fit": ["a", "b"]}}},
-        ("answers.control", "for fluency, the first scale"),
+        ("answers.control", "of fluency, the first scale"),
     ),
     "more forms for a person than there are": (
         {"design": {"annotators": 2, "responses_per_passage": 2, "rows_per_annotator": 2}},

@@ -53,9 +53,9 @@ def test_a_cue_that_finds_sentences_does_not_stop_the_study_and_what_it_means_is
         told = capsys.readouterr().out
         assert "People who always mark the sentence with the rarest words find 65% of a." in told
         assert "People who always mark the first sentence find 65% of a." in told
-        assert told.count("You can go on. Say beside the scores that people can find these") == 1
+        assert told.count("You can continue. Report with the scores that people can find these") == 1
     tell_outlook(planned, outlook(planned), ())
-    assert "You can go on" not in capsys.readouterr().out
+    assert "You can continue" not in capsys.readouterr().out
 
 
 def test_a_new_studys_plan_is_short_and_names_no_platform_and_no_other_setting(

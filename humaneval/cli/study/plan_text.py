@@ -312,7 +312,7 @@ def _tell_method(planned: Plan) -> None:
     elif not planned.plain:
         say(
             "Compared within annotators, by the normal approximation to the permutation test. Answers are"
-            f" taken to vary {percent(planned.foreseen.dispersion)} as much as the scale lets them."
+            f" assumed to vary {percent(planned.foreseen.dispersion)} as much as the scale allows."
         )
     elif planned.together == 1:
         say("Every form shows all generators. They are compared within annotators, by McNemar's mid-p test.")
@@ -365,8 +365,8 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
         say(f"People who always mark the {marked} find {found}.{advice}")
     if telling:
         say(
-            "You can go on. Say beside the scores that people can find these sentences without understanding"
-            " the story."
+            "You can continue. Report with the scores that people can find these sentences without"
+            " understanding the story."
         )
 
 

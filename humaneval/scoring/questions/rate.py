@@ -91,8 +91,8 @@ class Rate(Question):
         if len(scales) == 1 or "control" in values:
             return ()
         return (
-            f"answers.control is not set, so whoever rates the control above the lower half for {scales[0]},"
-            " the first scale, counts as not reading: name the scale on which it is plainly bad",
+            f"answers.control is not set, so annotators who rate the control above the lower half of"
+            f" {scales[0]}, the first scale, count as not reading: name the scale on which it is plainly bad",
         )
 
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:
