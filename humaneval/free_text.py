@@ -200,8 +200,8 @@ def refuse_unfit(generator: FillsText, text: GappedText) -> None:
 
 
 def _as_asked(generator: FillsText, text: GappedText) -> GappedText:
-    """The text as the generator gets it: with what was there only if it asks for that, and under the title
-    line of the stories that it was trained on, if the text is one line."""
+    """The text as the generator gets it: with what was there only if it asks for that. One line of text gets
+    the title line of the stories that it was trained on."""
     if not getattr(generator, "needs_original", False):
         text = replace(text, gaps=tuple(replace(gap, original="") for gap in text.gaps))
     heading: str = getattr(generator, "heading", "")

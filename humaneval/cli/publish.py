@@ -1,4 +1,4 @@
-"""`publish`: put a study up. After a kill, run it again and it goes on; once done, it does nothing."""
+"""`publish`: put a study up. After a kill, run it again and it continues; once done, it does nothing."""
 
 from __future__ import annotations
 

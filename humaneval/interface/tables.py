@@ -31,7 +31,7 @@ from humaneval.scoring.response_table import COLUMNS, read_responses
 from humaneval.text import Answerers, alike, command, listed
 
 NAMED = (*COLUMNS, "row_passages")
-"""The columns that scoring knows, in any case."""
+"""The columns that scoring reads, in any case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
 def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool = False) -> Assignment:
     """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError.
 
-    `or_another`: if this HIT has no place for the worker any more, take one of another HIT of its group.
+    `or_another`: if this HIT no longer has a place for the worker, take one of another HIT of its group.
     """
     hit = find_visible(work, worker, hit_id)
     mine = _taken(work, worker, hit)

@@ -282,7 +282,8 @@ def _listed(names: list[str]) -> str:
 
 
 def lacking_words(study: StudyFile) -> str:
-    """A sentence about the words that are shown in English for want of others; empty if there are none."""
+    """A sentence about the words that are shown in English because there are no others; empty if there are
+    none."""
     words, language = words_of(study), study.page.language
     if language.lower().split("-")[0] == ENGLISH:
         return ""

@@ -60,9 +60,9 @@ class Rate(Question):
     summary = "How good is the passage, on one to four scales?"
 
     def settings(self, values: Settings) -> Settings:
-        """`scales`: the words of each scale, at its two ends or at each point; `points`: from 3 to 7, by
-        default 5; `control`: the scale on which the control is bad, by default the first; `mark`: whether
-        the infilled sentence is marked."""
+        """`scales`: the words of each scale, at its two ends or at each point. `points`: from 3 to 7, by
+        default 5. `control`: the scale on which the control is bad, by default the first. `mark`: whether the
+        infilled sentence is marked."""
         refuse_unknown(values, ("scales", "points", "control", "mark"))
         points = values.get("points", USUAL_POINTS)
         if isinstance(points, bool) or points not in POINTS:
