@@ -1,4 +1,4 @@
-"""`worker`: the workers of a study: keep them out or let them in, and what is kept about them."""
+"""`worker`: a study's workers, who are kept out or let in, and what is kept about them."""
 
 from __future__ import annotations
 
