@@ -52,7 +52,7 @@ SKIP_BAD: dict[str, Any] = {"is_flag": True, "help": "Leave out the documents th
 DEVICE: dict[str, Any] = {
     "default": "auto",
     "show_default": True,
-    "help": "The device: auto, cpu, cuda, cuda:1, …",
+    "help": "Device: auto, cpu, cuda, cuda:1, …",
 }
 JSON: dict[str, Any] = {"is_flag": True, "help": "Print one JSON document instead of text."}
 

@@ -45,10 +45,10 @@ from humaneval.text import PAYING, command, counted
     help="With --to csv: results of the batch, as the site wrote them.",
 )
 @click.option(
-    "--review",
+    "--out",
     "review",
     type=OUT_FILE,
-    help="With --from: file for the site to take in: the results, with an X in Approve for work that waits.",
+    help="With --from: file to write for the site: the results, with an X in Approve for work that waits.",
 )
 @click.option(
     "--again",
@@ -78,7 +78,7 @@ def collect(
     """
     at, waiting = app.study_at(endpoint, study), frozenset[str]()
     if review is not None and results is None:
-        raise UsageError("--review goes with --from", "It writes the results of a batch with decisions.")
+        raise UsageError("--out goes with --from", "It writes the results of a batch with decisions.")
     if results is not None:
         if endpoint != "csv":
             raise UsageError("--from goes with --to csv", "Elsewhere the platform itself is asked.")

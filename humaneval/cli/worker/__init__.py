@@ -77,7 +77,7 @@ def reason_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[
         "--reason",
         default=None if required else "",
         required=required,
-        help="The reason, for your records; the worker does not see it.",
+        help="Reason, for your records; the worker does not see it.",
     )
 
 
