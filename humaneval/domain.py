@@ -150,7 +150,7 @@ class Infill:
     status: InfillStatus = InfillStatus.OK
     detail: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What the generator knows about this infill: its own seed, tokens, tries, log-probability."""
+    """What the generator reports about this infill: its own seed, tokens, tries, log-probability."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class UsageError(HumanEvalError):
 
 
 class DeclinedError(UsageError):
-    """A person answered no to the question whether to go on. The message is a sentence, and no error."""
+    """A person answered no to the question whether to continue. The message is a sentence, and no error."""
 
 
 class SettingsError(HumanEvalError):

@@ -193,15 +193,15 @@ def refuse_unfit(generator: FillsText, text: GappedText) -> None:
         unknown = [gap.type for gap in text.gaps if not gap.original]
         if unknown:
             raise UsageError(
-                f"{name} must know how long the missing text is, and"
-                f" {counted(len(unknown), 'blank')} of {len(text.gaps)} does not say it",
+                f"{name} must know how long the missing text is, which"
+                f" {len(unknown)} of {counted(len(text.gaps), 'blank', 'does', 'do')} not say",
                 f"Write it into the mark: [{unknown[0]}: She baked a cake.]. Only its length counts.",
             )
 
 
 def _as_asked(generator: FillsText, text: GappedText) -> GappedText:
-    """The text as the generator gets it: with what was there only if it asks for that, and under the title
-    line of the stories that it was trained on, if the text is one line."""
+    """The text as the generator gets it: with what was there only if it asks for that. One line of text gets
+    the title line of the stories that it was trained on."""
     if not getattr(generator, "needs_original", False):
         text = replace(text, gaps=tuple(replace(gap, original="") for gap in text.gaps))
     heading: str = getattr(generator, "heading", "")

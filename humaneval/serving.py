@@ -152,7 +152,7 @@ class Servers:
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
-    """A connection that knows since when it has sent no complete request."""
+    """A connection, and since when it has sent no complete request."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.since = time.time()
@@ -175,7 +175,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
 
 
 def _patience(channel: Any) -> tuple[bool, float]:
-    """Connections that have told what they want are closed last: a large answer may be on its way."""
+    """Connections that have sent a complete request are closed last: a large answer may be on its way."""
     told = channel.request is not None and channel.request.headers_finished
     return (told, channel.since)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SHARDED = ".index.json"
 MASKS = (".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias")
-"""Causal masks that old files have among the weights; not every version of the library knows them."""
+"""Causal masks that old files have among the weights; not every version of the library has them."""
 
 
 class Read(NamedTuple):

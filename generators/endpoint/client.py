@@ -64,7 +64,7 @@ class _PassingError(Exception):
 
 
 class Pace:
-    """When the next request may be sent: evenly spread, and none while the server wants to wait."""
+    """When the next request may be sent: evenly spread, and none while the server asks for a pause."""
 
     def __init__(
         self,

@@ -128,7 +128,7 @@ def draw(
 
 
 def _moved_up(going: Sequence[int]) -> list[int]:
-    """The rows that go on, the last of them in the places of those that do not: few have to move.
+    """The rows that continue, the last of them in the places of those that do not: few have to move.
 
     >>> _moved_up([0, 2, 3])
     [0, 3, 2]

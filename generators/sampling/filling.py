@@ -38,7 +38,7 @@ COMMON = 40
 
 
 class Draft(NamedTuple):
-    """What a model wrote for a gap; the status is OK unless the filler knows of a fault."""
+    """What a model wrote for a gap; the status is OK unless the filler reports a fault."""
 
     text: str
     status: InfillStatus = OK

@@ -24,7 +24,7 @@ class Steps(Protocol):
 
     @property
     def patience(self) -> float:
-        """The share of rows that go on, up to which it pays to leave the finished ones out."""
+        """The share of rows that continue, up to which it pays to leave the finished ones out."""
 
     def read(self) -> Tensor:
         """Read the rows that were given; (B, V) logits after them."""

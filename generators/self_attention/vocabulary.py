@@ -1,4 +1,4 @@
-"""The words that SA knows: the most frequent of the training texts, in lower case, and the usual case of each
+"""The words of SA: the most frequent of the training texts, in lower case, and the usual case of each
 within a sentence."""
 
 from __future__ import annotations

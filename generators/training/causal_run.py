@@ -61,8 +61,8 @@ def train(
     validation perplexity of masked text in `folder`. Its card says how it was made: `mask` drew the corpus
     called `name`, and `origin` is where the model comes from.
 
-    If `folder` has the state of the same run, training goes on from there. `keep`, `better` and `report` are
-    those of `Run.go`. Raises InputError if the state is another run's, the disk is full or the loss is no
+    If `folder` has the state of the same run, training continues from there. `keep`, `better` and `report`
+    are those of `Run.go`. Raises InputError if the state is another run's, the disk is full or the loss is no
     longer a number: what was saved before is still whole.
     """
     run = new_run(folder, plan, model, tokenizer, corpus, validation, mask=mask, name=name, origin=origin)
@@ -81,7 +81,7 @@ def new_run(
     name: str = "stories",
     origin: dict[str, Any] | None = None,
 ) -> Run[Prepared]:
-    """The run that `train` does; one that goes on, if `folder` has its state."""
+    """The run that `train` does; one that continues, if `folder` has its state."""
     words = {"from": "scratch", **(origin or {})}
     card = Card(
         plan.strategy,

@@ -52,7 +52,7 @@ SKIP_BAD: dict[str, Any] = {"is_flag": True, "help": "Leave out the documents th
 DEVICE: dict[str, Any] = {
     "default": "auto",
     "show_default": True,
-    "help": "The device: auto, cpu, cuda, cuda:1, …",
+    "help": "Device: auto, cpu, cuda, cuda:1, …",
 }
 JSON: dict[str, Any] = {"is_flag": True, "help": "Print one JSON document instead of text."}
 
@@ -120,13 +120,13 @@ def _option(*names: str, kinds: frozenset[str] = ALL, **more: Any) -> Callable[[
 
 
 _OPTIONS = (
-    _option("--stories", type=FILE, help="A file of training stories."),
+    _option("--stories", type=FILE, help="File of training stories."),
     _option("--skip-bad", **SKIP_BAD),
     _option(
         "--out",
         type=click.Path(path_type=Path, file_okay=False),
         required=True,
-        help="The folder to write the checkpoint to.",
+        help="Folder to write the checkpoint to.",
     ),
     _option(
         "--minutes",
@@ -150,9 +150,11 @@ _OPTIONS = (
         "--valid",
         type=FILE,
         kinds=EVALUATED,
-        help="A file of validation stories.  [default: one in 20 of the training stories]",
+        help="File of validation stories.  [default: one in 20 of the training stories]",
     ),
-    _option("--bundled", is_flag=True, kinds=EVALUATED, help="Train on the stories that the toolkit brings."),
+    _option(
+        "--bundled", is_flag=True, kinds=EVALUATED, help="Train on the stories that come with the toolkit."
+    ),
     _option(
         "--preset",
         type=click.Choice(list(dict.fromkeys((*plan.PRESETS, *sa_plan.PRESETS)))),
@@ -196,13 +198,13 @@ _OPTIONS = (
         "learning_rate",
         type=POSITIVE,
         kinds=STARTED,
-        help="The highest learning rate.  [default for bert: 0.0001; small models can take 0.001]",
+        help="Highest learning rate.  [default for bert: 0.0001; small models can take 0.001]",
     ),
     _option(
         "--documents",
         type=FOLDER,
         kinds=ONLY_CAUSAL,
-        help="A folder with train.txt and valid.txt, two blank lines between documents.",
+        help="Folder with train.txt and valid.txt, two blank lines between documents.",
     ),
     _option("--corpus", kinds=ONLY_CAUSAL, **CORPUS),
     _option(
@@ -210,7 +212,7 @@ _OPTIONS = (
         default="hierarchical",
         show_default=True,
         kinds=ONLY_CAUSAL,
-        help="The mask function: hierarchical, document, paragraph, sentence, ngram, word, or module:object.",
+        help="Mask function: hierarchical, document, paragraph, sentence, ngram, word, or module:object.",
     ),
     _option("--parity", is_flag=True, kinds=ONLY_CAUSAL, help="Draw masks in the order of the paper's code."),
     _option(
@@ -241,7 +243,7 @@ _OPTIONS = (
         "--plain-rows",
         type=Number(0, 1, max_open=True),
         kinds=frozenset(("ilm",)),
-        help="The share of the examples that are read without blanks, as lm reads them.  [default: 0]",
+        help="Share of the examples that are read without blanks, as lm reads them.  [default: 0]",
     ),
     _option("--passes", type=POSITIVE, kinds=ONLY_CAUSAL, help="Passes over the documents at most."),
     _option(
@@ -260,7 +262,7 @@ _OPTIONS = (
         "--tokenizer",
         metavar="FILE|NAME",
         kinds=ONLY_CAUSAL,
-        help="A tokenizer.json or its folder; from scratch also a hub id such as gpt2.",
+        help="File tokenizer.json or its folder; from scratch also a hub id such as gpt2.",
     ),
     _option(
         "--micro-batch",

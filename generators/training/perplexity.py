@@ -30,15 +30,15 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 
 @click.command()
 @click.argument("checkpoints", nargs=-1, required=True, type=FOLDER, metavar="CHECKPOINT…")
-@click.option("--stories", type=FILE, help="A file of test stories.")
+@click.option("--stories", type=FILE, help="File of test stories.")
 @click.option("--bundled", is_flag=True, help="Score on the test stories that come with the toolkit.")
-@click.option("--documents", type=FOLDER, help="A folder with test.txt, two blank lines between documents.")
+@click.option("--documents", type=FOLDER, help="Folder with test.txt, two blank lines between documents.")
 @click.option("--corpus", **CORPUS)
 @click.option(
     "--split",
     default="test",
     show_default=True,
-    help="The split of --documents to score on: train, valid or test.",
+    help="Split of --documents to score on: train, valid or test.",
 )
 @click.option("--skip-bad", **SKIP_BAD)
 @click.option(
@@ -46,7 +46,7 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
     type=click.Choice(CHOICES),
     multiple=True,
     help=(
-        "What is masked, one span per document; mixture: the mask of training. May be repeated.  [default:"
+        "What is masked, one span per document; mixture: the mask of training. Repeatable.  [default:"
         " sentence]"
     ),
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 B = TypeVar("B")
 
 WORSE = 1.5
-"""A model that knows nothing has a perplexity near the size of its vocabulary. From this multiple on,
+"""A model that has learned nothing has a perplexity near the size of its vocabulary. From this multiple on,
 training has made it worse."""
 
 
@@ -199,7 +199,7 @@ class Run(ABC, Generic[B]):
 
     def measure(self, seconds: float) -> Speed:
         """Train for about so many seconds, evaluate and save. What the folder holds stays as it is, but the
-        run cannot go on afterwards."""
+        run cannot continue afterwards."""
         batches, progress = self.batches(), self.progress
         begun, before = progress.tokens, self._now()
         self._step(next(batches))
@@ -299,7 +299,7 @@ class Run(ABC, Generic[B]):
 
 
 def refuse_worse_than_chance(perplexity: float, vocabulary: int, when: str, hint: str) -> None:
-    """Raise InputError if training has made a model worse than one that knows nothing."""
+    """Raise InputError if training has made a model worse than one that has learned nothing."""
     if not math.isfinite(perplexity):
         raise InputError(f"the loss stopped being a number {when}", hint)
     if perplexity > WORSE * vocabulary:

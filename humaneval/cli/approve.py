@@ -33,7 +33,7 @@ from humaneval.text import command
 @click.argument("study")
 @click.argument("assignments", nargs=-1, required=True)
 @to_option
-@click.option("--feedback", default="", help="A note to the workers.")
+@click.option("--feedback", default="", help="Note to the workers.")
 @click.option(
     "--undo-rejection",
     is_flag=True,
@@ -112,7 +112,7 @@ def _tell(options: RunOptions, document: dict[str, object], sentence: str) -> No
 @click.command()
 @click.argument("study")
 @click.argument("assignments", nargs=-1, required=True)
-@click.option("--reason", help="The reason, which the worker reads. At most 1,024 characters.")
+@click.option("--reason", help="Reason, which the worker reads. At most 1,024 characters.")
 @click.option(
     "--category",
     type=click.Choice(CATEGORIES),

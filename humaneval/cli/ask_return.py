@@ -12,7 +12,7 @@ from humaneval.text import counted
 @click.command("ask-return")
 @click.argument("study")
 @click.argument("assignments", nargs=-1, required=True)
-@click.option("--reason", required=True, help="The reason, which the person reads.")
+@click.option("--reason", required=True, help="Reason, which the person reads.")
 @to_option
 @acting
 def ask_return(

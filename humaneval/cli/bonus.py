@@ -26,8 +26,8 @@ from humaneval.fees import NO_FEES, money
 @click.command()
 @click.argument("study")
 @click.argument("assignment")
-@click.option("--amount", required=True, metavar="DOLLARS", help="The bonus, for example 0.50.")
-@click.option("--reason", required=True, help="The reason, which the worker reads.")
+@click.option("--amount", required=True, metavar="DOLLARS", help="Bonus, for example 0.50.")
+@click.option("--reason", required=True, help="Reason, which the worker reads.")
 @click.option(
     "--purpose",
     default="bonus",

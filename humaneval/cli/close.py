@@ -19,7 +19,7 @@ from humaneval.text import command, counted
     default=10,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for workers who are still at work.",
+    help="Seconds to wait for workers who are still at work.",
 )
 @to_option
 @acting

@@ -31,7 +31,7 @@ from humaneval.text import PAYING, command, counted
 @click.option(
     "--accept-differences",
     is_flag=True,
-    help="Accept, as your decision, HITs that are otherwise at the marketplace than planned.",
+    help="Accept HITs that are not as planned at the marketplace.",
 )
 @click.option(
     "--accept-lost",
@@ -42,13 +42,13 @@ from humaneval.text import PAYING, command, counted
     "--from",
     "results",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="With --to csv: the results of the batch, as the site wrote them.",
+    help="With --to csv: results of the batch, as the site wrote them.",
 )
 @click.option(
-    "--review",
+    "--out",
     "review",
     type=OUT_FILE,
-    help="With --from: write the results here with an X in Approve for what waits, for the site to take in.",
+    help="With --from: file to write for the site: the results, with an X in Approve for work that waits.",
 )
 @click.option(
     "--again",
@@ -78,7 +78,7 @@ def collect(
     """
     at, waiting = app.study_at(endpoint, study), frozenset[str]()
     if review is not None and results is None:
-        raise UsageError("--review goes with --from", "It writes the results of a batch with decisions.")
+        raise UsageError("--out goes with --from", "It writes the results of a batch with decisions.")
     if results is not None:
         if endpoint != "csv":
             raise UsageError("--from goes with --to csv", "Elsewhere the platform itself is asked.")

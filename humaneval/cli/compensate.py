@@ -27,10 +27,10 @@ from humaneval.fees import NO_FEES, money
 @click.command()
 @click.argument("study")
 @click.argument("assignment")
-@click.option("--amount", required=True, metavar="DOLLARS", help="The payment, for example 0.80.")
-@click.option("--reason", required=True, help="The reason, which the worker reads.")
+@click.option("--amount", required=True, metavar="DOLLARS", help="Payment, for example 0.80.")
+@click.option("--reason", required=True, help="Reason, which the worker reads.")
 @click.option(
-    "--worker", default="", help="The worker to pay, if the platform gave ASSIGNMENT to several people."
+    "--worker", default="", help="Worker to pay, if the platform gave ASSIGNMENT to several people."
 )
 @click.option(
     "--elsewhere",

@@ -88,7 +88,7 @@ def check(app: App, as_json: bool) -> None:
 @json_option
 @with_app
 def clean(app: App, as_json: bool) -> None:
-    """Write a SQLite database anew, without traces of deleted rows. Nobody can write to it meanwhile.
+    """Rewrite a SQLite database, without traces of deleted rows. Nobody can write to it meanwhile.
 
     `worker forget` and `worker purge` do this themselves, unless the file is large and other programs use it.
     """
@@ -96,7 +96,7 @@ def clean(app: App, as_json: bool) -> None:
     if as_json:
         emit({"not_cleaned": left})
         return
-    for line in left or ("The database holds no deleted rows any more.",):
+    for line in left or ("The database no longer holds deleted rows.",):
         say(line)
 
 

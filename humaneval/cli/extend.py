@@ -16,12 +16,12 @@ from humaneval.text import counted
     "--days",
     type=click.FloatRange(min=0, min_open=True, max=365),
     required=True,
-    help="How many days from now.",
+    help="Days from now.",
 )
 @to_option
 @acting
 def extend(app: App, options: RunOptions, study: str, days: float, endpoint: str) -> None:
-    """Let the HITs of STUDY be found for so many days from now."""
+    """Keep the HITs of STUDY on the list for some days from now."""
     at = app.study_at(endpoint, study)
     if options.dry_run:
         _tell_plan(at, "extend", options)

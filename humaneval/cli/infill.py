@@ -55,10 +55,8 @@ class Written(NamedTuple):
     "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the kind. Repeatable."
 )
 @click.option("--serve", is_flag=True, help="Serve a page for it until Ctrl-C.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="The address to listen on, with --serve."
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="The port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --serve.")
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port.")
 @json_option
 def infill(
     text: str | None,

@@ -24,9 +24,9 @@ PATH = "/prolific/events"
 def listen(app: App, study: str, new_secret: bool, as_json: bool) -> None:
     """Let Prolific tell the form server about places of STUDY that are free again.
 
-    A place is free if somebody returned it or ran out of time. Its row can then be given to another at once,
-    and not after the next `collect`. It serves every study of the project's workspace, and running it again
-    changes nothing. Prolific must reach the form server by https.
+    A place is free if somebody returned it or ran out of time. Its form can then be given to another person
+    at once, and not after the next `collect`. One call is enough for every study of the project's workspace,
+    and another changes nothing. Prolific must reach the form server by https.
     """
     platform = app.study_at("prolific", study).platform
     assert isinstance(platform, Prolific)
@@ -38,4 +38,4 @@ def listen(app: App, study: str, new_secret: bool, as_json: bool) -> None:
     if as_json:
         emit({"subscription": made, "target": target})
     else:
-        say(f"Prolific tells {target} what happens.")
+        say(f"Prolific now sends its events to {target}.")

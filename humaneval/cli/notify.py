@@ -17,15 +17,15 @@ from humaneval.text import command
 @click.command()
 @click.argument("study")
 @click.argument("workers", nargs=-1)
-@click.option("--subject", required=True, help="The subject, at most 200 characters.")
-@click.option("--text", help="The letter, at most 4,096 characters.")
+@click.option("--subject", required=True, help="Subject, at most 200 characters.")
+@click.option("--text", help="Message, at most 4,096 characters.")
 @click.option(
     "--file",
     "path",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file that holds the letter, instead of --text.",
+    help="File that holds the message, instead of --text.",
 )
-@click.option("--again", is_flag=True, help="Write also to workers who may already have the letter.")
+@click.option("--again", is_flag=True, help="Also write to workers who may already have the message.")
 @to_option
 @acting
 def notify(
@@ -41,10 +41,10 @@ def notify(
 ) -> None:
     """Write to workers of STUDY.
 
-    Name WORKERS by pseudonym or platform id. Without names, the letter goes to all whose work was approved or
-    rejected.
+    Name WORKERS by pseudonym or platform id. Without names, the message goes to all workers whose work was
+    approved or rejected.
 
-    The same letter goes to the same worker once, however often this runs.
+    The same message goes to the same worker once, however often this runs.
     """
     letter = _letter(text, path)
     at = app.study_at(endpoint, study)
@@ -57,17 +57,17 @@ def notify(
         _tell(at, done, options.dry_run, named=bool(workers))
     if done.undelivered or done.unsure:
         raise PartialError(
-            f"{len(done.undelivered) + len(done.unsure)} may not have the letter", "See the lines above."
+            f"{len(done.undelivered) + len(done.unsure)} may not have the message", "See the lines above."
         )
 
 
 def _letter(text: str | None, path: Path | None) -> str:
     if (text is None) == (path is None):
-        raise UsageError("give the letter with --text or with --file")
+        raise UsageError("give the message with --text or with --file")
     try:
         return path.read_text(encoding="utf-8") if path else text or ""
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8", "Save the letter as UTF-8.") from None
+        raise InputError(f"{path} is not UTF-8", "Save the message as UTF-8.") from None
 
 
 def _tell(at: StudyAtPlatform, done: Notified, dry_run: bool, *, named: bool) -> None:

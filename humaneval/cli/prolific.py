@@ -55,7 +55,7 @@ def prolific() -> None:
     type=click.Path(dir_okay=False),
     default="prolific.db",
     show_default=True,
-    help="The stand-in's own file.",
+    help="File of the stand-in.",
 )
 @click.option("--balance", type=Dollars(), help="Opening balance of a new account. [default: 10000.00]")
 @click.option(

@@ -1,4 +1,4 @@
-"""`publish`: put a study up. After a kill, run it again and it goes on; once done, it does nothing."""
+"""`publish`: put a study up. After a kill, run it again and it continues; once done, it does nothing."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ from humaneval.text import command, counted
     type=ENDPOINTS,
     default="local",
     show_default=True,
-    help="Which marketplace.",
+    help="Platform: a marketplace, Prolific, links or files.",
 )
 @click.option(
-    "--static", is_flag=True, help="Let the platform show the page itself (HTMLQuestion): one HIT a row."
+    "--static",
+    is_flag=True,
+    help="Let the platform show the page itself (HTMLQuestion): one HIT for each form.",
 )
 @click.option(
     "--top-up",
@@ -46,20 +48,20 @@ from humaneval.text import command, counted
 @click.option(
     "--people",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="With --to link: a CSV file with one person a line; each person gets a personal link.",
+    help="With --to link: CSV file with one person on each line. Each of them gets a personal link.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="With --people: the file for the list with its links. With --to csv: the folder for the files.",
+    help="With --people: file to write the list with its links to. With --to csv: folder for the files.",
 )
 @click.option("--panel", is_flag=True, help="With --to link: make a link to which a panel adds its own ids.")
 @click.option(
     "--places",
     type=click.IntRange(min=1),
     help=(
-        "With --to link: how many people the link takes."
-        " [default: as many as it has; a new link as many as the study has rows]"
+        "With --to link: number of people that the link takes."
+        " [default: as before; for a new link the number of the study's forms]"
     ),
 )
 @spending
@@ -81,7 +83,7 @@ def publish(
     A HIT has at most 9 assignments: from ten on, the platform takes a higher fee.
 
     With --to csv, two files are written for a site that makes batches from them, as Mechanical Turk's
-    requester pages did: the layout of the page, and a table with one line for each form.
+    requester pages did. They are the layout of the page, and a table with one line for each form.
 
     With --to prolific, STUDY becomes one study there, with a place for each form. It is made as a draft,
     compared with the plan, and then published. For more forms it gets more places.
@@ -169,7 +171,7 @@ def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
     new = f"{counted(plan.hits, 'HIT')} with {counted(plan.assignments - plan.more_places, 'assignment')}"
     say(f"{at.endpoint}: {new} to put up, {plan.already_up:,} up already.")
     if plan.more_places:
-        say(f"{counted(plan.more_places, 'place')} more for what is up.")
+        say(f"{counted(plan.more_places, 'place')} more at the HITs that are up.")
     if plan.gone:
         accept = command("collect", at.name, "--to", at.endpoint, "--accept-lost")
         say(

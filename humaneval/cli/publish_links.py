@@ -68,8 +68,8 @@ def publish_links(
         )
     if not links.panel and (at.settings.link.postback_url or names_a_person(at.settings)):
         say(
-            "Note: people of this link were not sent by the panel: it is told nothing about them, and they"
-            " get no code or address of it. For the panel's people: --panel",
+            "Note: the panel did not send the people of this link. It learns nothing about them, and they get"
+            " no code or address of it. For the panel's people: --panel",
             err=True,
         )
     if options.dry_run:

@@ -190,8 +190,8 @@ def simulated_line(who: Answerers) -> str:
 
 def spending(function: F) -> F:
     """Give a verb --live and --spend, without which no real money goes out."""
-    live = click.option("--live", is_flag=True, help="Yes, spend real money.")
-    spend = click.option("--spend", metavar="SUM", help="The exact sum that this may spend.")
+    live = click.option("--live", is_flag=True, help="Spend real money.")
+    spend = click.option("--spend", metavar="SUM", help="Exact sum in dollars that this may spend.")
     return live(spend(function))
 
 
@@ -222,7 +222,11 @@ ENDPOINTS = click.Choice(["local", "sandbox", "production", "link", "prolific", 
 def to_option(function: F) -> F:
     """Give a verb about a published study --to. Without it, the verb goes where STUDY is up."""
     option = click.option(
-        "--to", "endpoint", type=ENDPOINTS, show_default="where STUDY is up", help="Which marketplace."
+        "--to",
+        "endpoint",
+        type=ENDPOINTS,
+        show_default="where STUDY is up",
+        help="Platform: a marketplace, Prolific, links or files.",
     )
 
     @wraps(function)

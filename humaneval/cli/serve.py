@@ -13,8 +13,8 @@ from humaneval.web.requester import requester_address, token_of
 
 
 @click.command()
-@click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on. [default: 8730]")
+@click.option("--host", help="Address to listen on. [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. [default: 8730]")
 @click.option(
     "--token",
     "with_pages",

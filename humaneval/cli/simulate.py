@@ -29,22 +29,22 @@ from humaneval.text import command, counted, listed
 @click.option(
     "--annotators",
     type=click.IntRange(min=1),
-    help="How many annotators. [default: the number of rows of the study]",
+    help="Number of annotators. [default: as many as the study has forms]",
 )
 @click.option(
     "--skill",
     "skills",
     multiple=True,
     metavar="[GENERATOR=]SKILL",
-    help="How plainly people see the machine, 0 to 1: how often they find it, or how low they rate it."
-    " Can be repeated.",
+    help="Skill, 0 to 1: how often annotators find the machine's sentence, or how low they rate it."
+    " Repeatable.",
 )
 @click.option(
     "--careless",
     type=click.FloatRange(0, 1),
     default=0.0,
     show_default=True,
-    help="The share of annotators who read nothing and guess.",
+    help="Share of annotators who read nothing and guess.",
 )
 @click.option(
     "--seed",
@@ -58,13 +58,13 @@ from humaneval.text import command, counted, listed
     "where",
     type=click.Choice(["local", "link", "prolific"]),
     show_default="where STUDY is up",
-    help="The endpoint where the simulated annotators work.",
+    help="Endpoint where the simulated annotators work.",
 )
 @click.option(
     "--key",
     "key_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file with the output of `study show --key`, instead of the database's key.",
+    help="File with the output of `study show --key`, instead of the database's key.",
 )
 @json_option
 @with_app

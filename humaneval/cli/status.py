@@ -102,7 +102,7 @@ def _say_books(books: Reconciled, endpoint: str, sign: str) -> None:
     paid, cost = ("used", "use") if own else ("paid", "cost")
     say(f"  Bonuses: {sign}{books.bonuses} by our books, {sign}{books.bonuses_there} by {endpoint}'s.")
     if books.bonuses_unlisted:
-        say(f"  {sign}{books.bonuses_unlisted} more by our books, for HITs that {endpoint} no longer knows.")
+        say(f"  {sign}{books.bonuses_unlisted} more by our books, for HITs that {endpoint} no longer has.")
     if books.balance is not None:
         say(
             f"  Balance at {endpoint}: {sign}{books.balance}; this study {paid} {sign}{books.paid} and may"

@@ -69,7 +69,7 @@ def import_(
         raise UsageError("name one file, or say --bundled")
     for option, text in (("--split", split), ("--source", source)):
         if fault := unshowable(text):
-            raise UsageError(f"{option} {fault}", "Type it anew: invisible characters come from copying.")
+            raise UsageError(f"{option} {fault}", "Type it again: invisible characters come from copying.")
     if file is None:
         if encoding or mapping or skip_bad or sentences:
             raise UsageError(

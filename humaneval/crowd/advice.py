@@ -62,7 +62,7 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
     if line.unconfirmed:
         yield Line(
             f"{counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the interrupted"
-            " command again (letters with --again).",
+            " command again (messages with --again).",
             waits=True,
         )
 

@@ -25,7 +25,7 @@ def ask_returns(at: StudyAtPlatform, assignments: Collection[str], reason: str, 
     reason = plain_words("reason", reason)
     platform = at.platform
     if not isinstance(platform, Prolific):
-        raise UsageError(f"{at.endpoint} knows no returns on request", "Use --to prolific.")
+        raise UsageError(f"{at.endpoint} cannot ask people to return their work", "Use --to prolific.")
     refuse_elsewhere(at)
     with writing(at.engine) as session:
         hold_study(session, at.id)

@@ -235,6 +235,6 @@ def _qualifications(at: StudyAtPlatform) -> str:
     if missing:
         raise PlatformError(
             f"{at.endpoint} has no qualification {', '.join(missing)}",
-            "Correct `participants.qualifications` in the study file; otherwise nobody can take the HITs.",
+            "Correct `participants.qualifications` in the study file. Otherwise nobody can take the HITs.",
         )
     return f"{len(people.qualified)} of your own are required, and all exist"

@@ -34,6 +34,6 @@ def plain_words(what: str, text: str, most: int = MAX_REASON, *, needed: bool = 
         )
     if fault := unshowable(text):
         raise UsageError(
-            f"the {what} {fault}", f"Type the {what} anew: invisible characters come from copying."
+            f"the {what} {fault}", f"Type the {what} again: invisible characters come from copying."
         )
     return text

@@ -108,7 +108,7 @@ def _unsure(
         study, operation, endpoint = studies[one["study_id"]], one["operation"], one["endpoint"]
         form = names_of(session, study).shown(endpoint, one["subject"].split()[1])
         yield Open(
-            f"nobody knows whether the {operation} for form {form} of {study.name!r} was done",
+            f"it is not known whether the {operation} for form {form} of {study.name!r} was done",
             _settling(operation, study.name, form, endpoint),
         )
 

@@ -88,11 +88,6 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
     return {ALLOWED: allowed if done < allowed else done + again}
 
 
-def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
-    """Whether the worker was compensated for this work, or is about to be."""
-    return compensation_of(session, assignment) is not None
-
-
 def compensation_of(session: Session, assignment: AssignmentRow) -> PaymentRow | None:
     """The line of the books that compensates for this work, due or paid, at the platform or elsewhere."""
     made_good = select(PaymentRow).where(
@@ -344,7 +339,7 @@ def participants_of(at: StudyAtPlatform) -> Participants:
         intend_exclusions(other.study, at.endpoint)
         failed = perform_exclusions(other).failed
         if failed:
-            raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")
+            raise PlatformError(failed[0], "Nothing was published. Run the command again to continue.")
     return replace(people, qualified=tuple(qualified))
 
 

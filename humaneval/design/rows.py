@@ -4,7 +4,7 @@ The design works in *squares* of p × m rows (p positions, m generators; 40 rows
 positions). A square has p × m blanks, and every generator fills each of them once. Rows are t = 0, 1, …:
 
 - The passage of generator g in row t is at position (t + a_g) mod p. The a_g are spread over the positions
-  anew in each square. So every p rows have each position once for each generator.
+  again in each square. So every p rows have each position once for each generator.
 - It is blank number (s + g) mod m of that position, with s = t div p within the square. So each blank meets
   every generator once, in m different rows, and a row never has a blank number twice. Two blank numbers
   never share a story, so no row shows a story twice.

@@ -72,8 +72,8 @@ class Estimate:
 
 
 def scale_of(values: Floats) -> Interval | None:
-    """The lowest and the highest of all ratings of a file; None if they are no ratings on a scale: some are
-    no whole numbers, or they are further apart than those from 0 to 10."""
+    """The lowest and the highest of all ratings of a file. None if they are no ratings on a scale: some are
+    no whole numbers, or they are further apart than 0 and 10."""
     if not values.size or (values % 1).any() or not 0 < np.ptp(values) <= WIDEST:
         return None
     return Interval(float(values.min()), float(values.max()))

@@ -82,10 +82,12 @@ def _data(frame: pd.DataFrame, by: Sequence[str]) -> _Data:
         raise UsageError("--show differences compares the groups of one column", "Name it: --by COLUMN.")
     if frame[ITEM].isna().any():
         raise UsageError(
-            "--show differences needs to know what was judged", "Name the column: --item COLUMN."
+            "--show differences needs the column that says what was judged", "Name the column: --item COLUMN."
         )
     if frame[WORKER].isna().any():
-        raise UsageError("--show differences needs to know who answered", "Name the column: --worker COLUMN.")
+        raise UsageError(
+            "--show differences needs the column that says who answered", "Name the column: --worker COLUMN."
+        )
     numbers = pd.to_numeric(frame[VALUE].replace({"true": "1", "false": "0"}), errors="coerce")
     odd = frame.loc[~numbers.isin([0, 1]), VALUE]
     if len(odd):

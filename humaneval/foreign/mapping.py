@@ -144,8 +144,8 @@ def propose(
 ) -> ColumnMapping:
     """The mapping of a sheet's columns to those of a response table.
 
-    What is `told` comes first, then text that is the same for all rows (`constants`), then what the format
-    itself defines, a column of exactly that name, and a column whose name suggests it. `own` are roles of
+    What is `told` comes first, then text that is the same for all rows (`constants`). Then come what the
+    format itself defines, a column of exactly that name, and one whose name suggests it. `own` are roles of
     the question's own, which are never guessed.
 
     Raises UsageError for an unknown role or column, and if several columns fit one role. Raises InputError if

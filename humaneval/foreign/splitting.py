@@ -42,7 +42,7 @@ def parts_of(cells: Sequence[str], lines: Sequence[Any], how: str, column: str) 
     """
     separator = NAMED.get(how.strip().casefold(), how)
     if not separator:
-        raise UsageError("--split needs a separator, json or auto", "For example --split ';'.")
+        raise UsageError("--separator needs a separator, json or auto", "For example --separator ';'.")
     values = [_listed(cell) for cell in cells]
     words = [cell for cell, value in zip(cells, values, strict=True) if cell and value is None]
     if separator.casefold() == JSON:
@@ -50,7 +50,7 @@ def parts_of(cells: Sequence[str], lines: Sequence[Any], how: str, column: str) 
         if bad:
             raise InputError(
                 f"{counted(len(bad), 'cell', 'is', 'are')} no JSON list or object in {column}: {at(bad)}",
-                "Name the separator instead, for example --split ';'.",
+                "Name the separator instead, for example --separator ';'.",
             )
     if separator.casefold() in (AUTO, JSON):
         separator = next((one for one in GUESSED if any(one in cell for cell in words)), "") if words else ""
@@ -121,6 +121,6 @@ def _scalars(value: list[Any] | dict[str, Any], column: str, line: Any) -> dict[
     if deep:
         raise InputError(
             f"{column} holds lists or objects within a list, from line {line} on: {listed(deep)}",
-            f"Name what is in them: --value '{column}.{{}}.KEY', without --split.",
+            f"Name what is in them: --value '{column}.{{}}.KEY', without --separator.",
         )
     return {name: as_text(one) for name, one in named.items()}

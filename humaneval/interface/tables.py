@@ -31,7 +31,7 @@ from humaneval.scoring.response_table import COLUMNS, read_responses
 from humaneval.text import Answerers, alike, command, listed
 
 NAMED = (*COLUMNS, "row_passages")
-"""The columns that scoring knows, in any case."""
+"""The columns that scoring reads, in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _refuse_zero(frame: pd.DataFrame) -> None:
     if from_zero:
         named = " and ".join(from_zero)
         raise InputError(
-            f"{named} {'count' if len(from_zero) > 1 else 'counts'} sentences from 0, and scores want 1 to"
+            f"{named} {'count' if len(from_zero) > 1 else 'counts'} sentences from 0, and scores need 1 to"
             f" {SENTENCES}",
             "Add 1: " + "; ".join(f'frame["{name}"] += 1' for name in from_zero),
         )

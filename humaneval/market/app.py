@@ -112,7 +112,7 @@ def create_market_app(
 def frames_of(app: Flask) -> Flask:
     """The application that gives requesters' HTML an origin of its own, beside the worker site's `app`.
 
-    It knows nobody, and has nothing but that HTML and the address that takes its answers.
+    Nobody is signed in to it, and it has nothing but that HTML and the address that takes its answers.
     """
     beside: Flask = app.extensions[_BESIDE]
     return beside

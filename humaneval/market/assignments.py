@@ -28,11 +28,10 @@ MOST_IN_HAND = 25
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One assignment, the bonuses for it, and everything that has been paid for it so far, in cents."""
+    """One assignment and the bonuses for it."""
 
     assignment: Assignment
     bonuses: Sequence[Bonus]
-    earned_cents: int
 
 
 def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
@@ -49,7 +48,7 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
 def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool = False) -> Assignment:
     """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError.
 
-    `or_another`: if this HIT has no place for the worker any more, take one of another HIT of its group.
+    `or_another`: if this HIT no longer has a place for the worker, take one of another HIT of its group.
     """
     hit = find_visible(work, worker, hit_id)
     mine = _taken(work, worker, hit)
@@ -181,13 +180,7 @@ def work_of(work: Transaction, worker: Worker, *, before: int | None = None) -> 
         select(Bonus).where(Bonus.assignment_number.in_(these)).order_by(Bonus.number)
     ):
         bonuses.setdefault(bonus.assignment_number, []).append(bonus)
-    paid = work.session.execute(
-        select(Entry.assignment_number, func.sum(Entry.paid))
-        .where(Entry.assignment_number.in_(these))
-        .group_by(Entry.assignment_number)
-    )
-    earned = dict(paid.all())
-    return [Work(each, bonuses.get(each.number, ()), earned.get(each.number, 0)) for each in assignments]
+    return [Work(each, bonuses.get(each.number, ())) for each in assignments]
 
 
 _WITHOUT_TEXTS = (defer(Assignment.answer), joinedload(Assignment.hit, innerjoin=True).defer(Hit.question))

@@ -145,7 +145,7 @@ class Market:
         """A transaction after all deadlines were applied, in transactions of their own.
 
         So their effects are kept even if the operation is refused. If there are very many, after a long pause
-        for example, this call goes on after a second, and later calls apply the rest.
+        for example, this call applies some of them for a second, and later calls apply the rest.
         """
         until = monotonic() + CATCH_UP_SECONDS
         while True:

@@ -69,7 +69,7 @@ class Seals:
         return str(self._invitation.dumps("panel"))
 
     def is_invitation(self, token: str) -> bool:
-        """Whether `token` lets people register."""
+        """Whether people can register with `token`."""
         return bool(_opened(self._invitation, token) == "panel")
 
     def form_token(self, worker_id: str) -> str:

@@ -1,7 +1,7 @@
 """Marketplace, forms and annotators brought up together on this machine.
 
-`up` serves everything around one study, and `demo` runs a whole one. Both use `servers`, `watch` and
-`browser`; `addresses` keeps the ports of `up`. `rehearsal` sends one simulated worker through a copy of a
-study. `screenshots` takes pictures of pages. `amazon` runs programs with Amazon's address against the
-marketplace.
+The doors are `up`, which serves everything around one study, and `demo`, which runs a whole one. Both use
+`servers`, `watch` and `browser`; `addresses` keeps the ports of `up`. `rehearsal` sends one simulated worker
+through a copy of a study. `screenshots` takes pictures of pages. `amazon` runs programs with Amazon's address
+against the marketplace.
 """

@@ -63,11 +63,10 @@ def read_responses(
     """Read a table of responses; the file is only read.
 
     CSV with commas, semicolons or tabs, or JSON lines; UTF-8, UTF-16, Windows-1252 or the `encoding` named;
-    lines ended in any way. Columns come in any order and in any case; columns
-    that are not known are kept as text. `position` and `choice` become integers 1–5 (1–21 if `question` is
-    given or the table has columns `question` or `sentences`), `order` an integer, `seconds` a number >= 0,
-    `test` a bool; the rest stays text, stripped of spaces around it; an empty cell is a missing value (for
-    `test`, false).
+    lines ended in any way. Columns come in any order and in any case; columns that are not known are kept as
+    text. `position` and `choice` become integers 1–5 (1–21 if `question` is given or the table has columns
+    `question` or `sentences`), `order` an integer, `seconds` a number >= 0, `test` a bool. The rest stays
+    text, stripped of spaces around it. An empty cell is a missing value (for `test`, false).
 
     Raises InputError, naming the file, the line and the column, if the file cannot be used.
     """
@@ -123,28 +122,16 @@ def _text(path: Path, encoding: str | None) -> str:
     return decoded(data, path, encoding).text
 
 
-def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
-    """Write `frame` in the format of `path`'s ending: .csv, .tsv, or .jsonl (which keeps every value as it
-    is).
+def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
+    """`frame` in the format of `path`'s ending: .csv, .tsv, or .jsonl (which keeps every value as it is).
 
-    UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out;
-    missing values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With
+    UTF-8, with lines ended by a line feed. Columns are in the documented order, without those that the frame
+    lacks. Missing values are empty (null in JSONL), lists JSON, truth true and false, times ISO 8601. With
     `excel` a CSV or TSV starts with a byte order mark. Text that a spreadsheet would run as a formula gets an
     apostrophe before it, which `read_responses` takes away.
 
-    Raises InputError for another ending, missing columns, or a path that cannot be written.
+    Raises InputError for another ending, or missing columns.
     """
-    path = Path(path)
-    content = table_bytes(frame, path, excel=excel)
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-
-
-def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
-    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing
-    columns."""
     return b"".join(table_lines(frame, path, excel=excel))
 
 

@@ -130,7 +130,7 @@ class Crowd:
 def crowd_for(
     study: Study, size: int, skills: Skills, *, careless: float = 0.0, seed: int = 0, country: str = ""
 ) -> Crowd:
-    """A crowd that knows what `study` asks."""
+    """A crowd for the question that `study` asks."""
     with reading(study.engine) as session:
         sentences = length_of_study(session, study.id)
     return Crowd(

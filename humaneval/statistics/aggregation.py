@@ -1,8 +1,8 @@
 """One label for each stimulus from many annotators: majority vote, Dawid–Skene, MACE.
 
-The two models share one expectation–maximisation and differ in how an annotator errs: by a table of her own
-(Dawid and Skene 1979), or by not looking and answering from a habit (MACE, Hovy et al. 2013). Where the truth
-is known, as in this toolkit's studies, they are secondary.
+The two models share one expectation–maximisation, and differ in how an annotator errs. With Dawid and Skene
+(1979) each has a table of errors. With MACE (Hovy et al. 2013) some do not look, and answer from a habit.
+Where the truth is known, as in this toolkit's studies, they are secondary.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def dawid_skene(
 
 @dataclass(frozen=True, slots=True)
 class Mace:
-    """A fit of MACE: `knows` is each worker's probability of giving the true value, `habits` what she
-    gives else."""
+    """A fit of MACE: `knows` is each worker's probability of giving the true value, `habits` what they give
+    otherwise."""
 
     aggregate: Aggregate
     knows: Floats

@@ -1,4 +1,4 @@
-"""Cluster bootstraps of all scores at once: workers, stories, or both drawn anew, with all their
+"""Cluster bootstraps of all scores at once: workers, stories, or both drawn again, with all their
 responses."""
 
 from __future__ import annotations

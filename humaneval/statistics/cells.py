@@ -34,8 +34,8 @@ class Sums:
         return np.asarray(alone[:, None] + alone[None, :] - there.T @ there)
 
     def effective(self, n: Floats) -> Floats:
-        """Generators × generators: the number of equal clusters as uneven as these, (Σ m)² / Σ m² with m the
-        share of a cluster in the responses to both of two generators (of `n`); the diagonal is for one
+        """Generators × generators: the number of equal clusters as uneven as these, (Σ m)² / Σ m². m is the
+        share of a cluster in the responses to both of two generators (of `n`). The diagonal is for one
         alone."""
         shares = self.counts / n
         return _effective(shares.T @ shares)

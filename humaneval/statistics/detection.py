@@ -1,7 +1,7 @@
 """How well annotators find the machine's sentence once luck is taken off: normalised score, k, d′.
 
-An annotator who cannot tell marks one of m sentences and misses the machine's with probability 1 − 1/m, if
-the positions are uniform: that is the ceiling of a score, reached by a generator that is never noticed.
+An annotator who cannot tell marks one of m sentences. If the positions are uniform, the machine's is missed
+with probability 1 − 1/m. That is the ceiling of a score, reached by a generator that is never noticed.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def paired_differences(
 
     Where every worker judged both equally often the pairs are those of one worker, each worker weighing as in
     d; elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and
-    V knows what they have in common.
+    V holds what they have in common.
 
     Test: see `humaneval.statistics.paired_tests.paired_test`. It is exact, or its error is below a tenth of
     the distance to the nearest of the p-values that are `decisive`.

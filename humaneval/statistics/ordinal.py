@@ -67,8 +67,8 @@ def cumulative_link(
     and so with stories. The covariance is the inverse of the observed information, as in
     `statistics.mixed_model`. R's ordinal::clmm (Christensen 2019) fits the same model.
 
-    Raises InputError if the model is not estimable: one worker, one story, nothing that recurs, ratings that
-    are all alike, or generators whose ratings do not overlap, so that an effect would run off to infinity.
+    Raises InputError if the model is not estimable: one worker, one story, nothing that recurs, or ratings
+    that are all alike. Nor is it if generators' ratings do not overlap: an effect would run off to infinity.
     """
     by_rating = encoded(numbers(ratings, "ratings"), ordered=True)
     by_worker, by_story, by_generator = map(encoded, (workers, stories, generators))
@@ -244,7 +244,7 @@ def _refuse(
     if len(left_out) == 2:
         raise InputError(
             f"{MODEL} is not estimable, because no worker and no story has a second rating",
-            "Use the interval of the mean: nothing recurs that the model would have to know.",
+            "Use the interval of the mean: no worker or story recurs, so the model has nothing to add.",
         )
     if len(ratings) == 1:
         raise InputError(f"{MODEL} is not estimable, because all ratings are {ratings[0]:g}")

@@ -42,7 +42,8 @@ def paired_test(
 
     McNemar's where every worker judged both once; else the sign of each worker's contribution is flipped.
     Both take stories as they came. Where a story recurs within a generator, its contributions are flipped
-    too, and the larger p counts. Neither knows variation by worker and by story at once: the interval does.
+    too, and the larger p counts. Neither allows for variation by worker and by story at once: the interval
+    does.
 
     Where each of at least a dozen clusters judged both equally often, contributions are small whole numbers,
     and the mid-p is taken: the exact p of so few possible sums is too large (near 5 or 95 % it rejects .3 %

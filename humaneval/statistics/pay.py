@@ -1,8 +1,8 @@
 """What annotators earned in an hour, three ways, for platforms' working times are not hours of work.
 
-`WorkTimeInSeconds` runs from accepting to submitting: whoever queues ten HITs is credited with each of them
-for the whole time. The union of a worker's intervals counts each second once; the page's own timers count
-only what was visible.
+`WorkTimeInSeconds` runs from accepting to submitting: a worker who queues ten HITs is credited with the whole
+time for each. The union of a worker's intervals counts each second once; the page's own timers count only
+what was visible.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class HourlyPay:
 
 @dataclass(frozen=True, slots=True)
 class Pay:
-    """The three estimates; each may be missing for want of times."""
+    """The three estimates; each may be missing if times are."""
 
     work_time: HourlyPay | NotEstimable
     """Time = sum over assignments of submitted − accepted, as platforms report it: too low a wage where HITs

@@ -70,10 +70,10 @@ def _jeffreys_rank(a: Floats, b: Floats, own: int, level: float) -> Rank:
 def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
     """Ranks of the generators from replicates of their scores (replicates × generators).
 
-    Replicates are those of a bootstrap. The interval of a rank runs from the (1 −
-    level)/2 to the (1 + level)/2 quantile of the ranks over the replicates, both being ranks that occurred;
-    in a tie the better rank counts for its lower end and the worse for its upper end. Raises InputError
-    unless the table has a line and a column and is finite, UsageError for a wrong level.
+    Replicates are those of a bootstrap. The interval of a rank runs from the (1 − level)/2 to the (1 +
+    level)/2 quantile of the ranks over the replicates, both being ranks that occurred. In a tie the better
+    rank counts for its lower end and the worse for its upper end. Raises InputError unless the table has a
+    line and a column and is finite, UsageError for a wrong level.
 
     >>> [tuple(rank) for rank in ranks([[0.2, 0.5], [0.3, 0.4], [0.4, 0.4], [0.5, 0.1]], level=0.5)]
     [(1.625, 1, 2, 0.375), (1.375, 1, 2, 0.625)]

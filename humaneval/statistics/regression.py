@@ -66,9 +66,8 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
     """Maximum likelihood by Newton's method; outcomes 0 or 1 (n), `x` the design matrix (n × p) with its
     intercept.
 
-    Raises InputError if it is not estimable: a column that the others determine, or outcomes that a
-    combination of columns separates (a group with equal outcomes, say), so that a coefficient would run off
-    to infinity.
+    Raises InputError if it is not estimable: the others determine a column, or a combination of columns
+    separates the outcomes (a group with equal outcomes, say). A coefficient would then run off to infinity.
     """
     y, x = _checked(outcomes, x)
     beta = np.zeros(x.shape[1])

@@ -40,7 +40,7 @@ def keep_addresses(engine: Engine, addresses: Mapping[str, str]) -> None:
 def kept_addresses(url: str) -> Mapping[str, str]:
     """What is kept in the database at `url`; nothing if there is none, or none of ours.
 
-    This changes nothing in a file, and does not say what is wrong with it: whoever opens it will.
+    This changes nothing in a file, and does not say what is wrong with it: that is said when it is opened.
     """
     path = Path(url.removeprefix(SQLITE))
     try:

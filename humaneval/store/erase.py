@@ -1,8 +1,8 @@
 """Makes deleted rows unreadable in the files of an SQLite database: its free pages and its log go, too.
 
-SQLite overwrites what is deleted, but not what it moved from page to page before. Only a file that is written
-anew is free of that, and nobody can write meanwhile. So a large file that others have open is left as it is
-until a person says so.
+SQLite overwrites what is deleted, but not what it moved from page to page before. Only a rewritten file is
+free of that, and nobody can write meanwhile. So a large file that others have open is left as it is until a
+person says so.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from humaneval.store.files import backup_name
 from humaneval.text import command
 
 WAIT_SECONDS = 5
-"""How long others may go on reading old pages of the log, before it is left to them."""
+"""How long others may still read old pages of the log, before it is left to them."""
 QUICK, MB_A_SECOND = 100 * 1024**2, 100
-"""How many bytes are written anew while others wait, and how fast that goes. A page should not wait longer
+"""How many bytes are rewritten while others wait, and how fast that is. A page should not wait longer
 than a second."""
 AFTER_SERVER = (
     "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and longer in its own logs and backups."
@@ -40,7 +40,7 @@ def overwrite_deleted(session: Session) -> None:
 
 
 def clean_files(engine: Engine, *, whoever_waits: bool = False) -> tuple[str, ...]:
-    """Write the database anew without free pages, and empty its log. Returns what could not be cleaned.
+    """Rewrite the database without free pages, and empty its log. Returns what could not be cleaned.
 
     A file of more than `QUICK` bytes that others have open is only written with `whoever_waits`.
     """

@@ -1,4 +1,4 @@
-"""The tables about people beside their work: texts of consent, who is forgotten, deleted forms, exports."""
+"""The tables about people beside their work: texts of consent, forgotten people, deleted forms, exports."""
 
 from __future__ import annotations
 

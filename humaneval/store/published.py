@@ -1,6 +1,6 @@
 """The tables that leave the database: under names of one study, with times to the second.
 
-Whoever has two published archives must not see who took part in both. So every study has a key of its own,
+A reader of two published archives must not see who took part in both. So every study has a key of its own,
 made from the database's, and names for workers, HITs and assignments under it. Inside the database, one
 worker stays one.
 """

@@ -370,4 +370,4 @@ class ResponseRow(Base):
 
 
 METADATA = Base.metadata
-"""All tables of this module. Take it from here: `Base` alone knows no table before this module is loaded."""
+"""All tables of this module. Take it from here: `Base` alone has no table before this module is loaded."""

@@ -1,9 +1,9 @@
 """Watches the files of an SQLite database under a running server: are they the ones that it has open?
 
-Whoever deletes the log beside the database, or copies another file over it, gets no error from SQLite. It
-goes on in files that nobody will ever read. Only SQLite changes these files, so each change must go with one
-in the index of its log: https://sqlite.org/walformat.html describes that. If only the time of the file has
-changed, as by `touch`, what is in it tells so.
+If the log beside the database is deleted, or another file is copied over it, SQLite reports no error. It
+keeps writing to files that nobody will ever read. Only SQLite changes these files, so each change must go
+with one in the index of its log: https://sqlite.org/walformat.html describes that. If only the time of the
+file has changed, as by `touch`, what is in it tells so.
 
 SQLite changes the file itself only when it copies pages from the log. So an older copy lacks what was copied
 last, and these pages tell it, even if rows were only changed and none added. One copy is not told: of a
@@ -105,7 +105,7 @@ class WatchedFiles:
             return not self._changed and self._look()
 
     def end(self) -> None:
-        """Let SQLite remove the log with the last connection. The next look begins anew."""
+        """Let SQLite remove the log with the last connection. The next look starts again."""
         with self._lock:
             self._close()
             self._close, self._seen = _nothing, None

@@ -24,7 +24,7 @@ _SEP_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class Lines:
-    """A file's lines with their ends. The place can be set, to go on after a broken record."""
+    """A file's lines with their ends. The place can be set, to continue after a broken record."""
 
     def __init__(self, text: str) -> None:
         self.all = list(io.StringIO(text, newline=""))

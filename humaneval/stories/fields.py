@@ -58,7 +58,7 @@ def count_trouble(sentences: Sequence[str], doubts: Sequence[str] = (), wanted: 
 
 
 def one_too_many(wanted: int) -> str:
-    """What is wrong with a story that goes on after its last sentence."""
+    """What is wrong with a story that continues after its last sentence."""
     return "a sixth sentence" if wanted == SENTENCES else f"more than {wanted} sentences"
 
 

@@ -188,7 +188,7 @@ def _record(found: _Value, columns: Columns, wanted: int) -> Record:
 
 
 def _values(text: str, name: str) -> Iterator[_Value]:
-    """Each value with the line on which it begins. After a line that is not JSON, reading goes on."""
+    """Each value with the line on which it begins. After a line that is not JSON, reading continues."""
     decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
     at = _end(_SPACE, text, 0)
     array = text[at] == "[" and not _goes_on(text, at)

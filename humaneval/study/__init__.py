@@ -1,5 +1,5 @@
 """A study: its file, how it is created, opened, enlarged, audited, planned and scored.
 
-The door: `stored` opens a study, and the other modules take the result. `file` reads study files, and
-`create` makes a study.
+The door is `stored`, which opens a study, and the other modules take the result. `file` reads study files,
+and `create` makes a study.
 """

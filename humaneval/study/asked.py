@@ -56,8 +56,8 @@ class Asked(NamedTuple):
 
 
 def with_settings(columns: dict[str, list[Any]], study: StudyFile) -> dict[str, list[Any]]:
-    """The columns of a response table with the settings of the question, if it has any, so that whoever
-    scores the table elsewhere scores the same."""
+    """The columns of a response table with the settings of the question, if it has any, so that the table
+    gives the same scores elsewhere."""
     settings = study.answer_settings
     told = json.dumps(settings, ensure_ascii=False)
     return {**columns, SETTINGS: [told] * len(columns["worker"])} if settings else columns

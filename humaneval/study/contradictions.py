@@ -51,8 +51,8 @@ def refuse_contradictions(study: StudyFile) -> None:
     own = sorted(key for key in study.words if key.startswith("example_"))
     if study.page.practice and own and "practice_why" not in study.words:
         raise TogetherError(
-            f"page.practice = true explains the example story that comes along, and words.{own[0]} is your"
-            " own: set words.practice_why, and let the third sentence be the one that does not fit",
+            f"page.practice = true explains the bundled example story, and words.{own[0]} is your own: set"
+            " words.practice_why, and make the third sentence the one that does not fit",
             "page.practice",
             f"words.{own[0]}",
         )
@@ -92,7 +92,7 @@ def _refuse_times(study: StudyFile) -> None:
     if hit.lifetime_seconds < hit.assignment_minutes * 60:
         raise TogetherError(
             f"hit.lifetime_days = {hit.lifetime_days:g} is shorter than hit.assignment_minutes ="
-            f" {hit.assignment_minutes}: whoever accepts a HIT could have more time than it can be found",
+            f" {hit.assignment_minutes}: a worker could have more time for a HIT than it can be found",
             "hit.lifetime_days",
             "hit.assignment_minutes",
         )
@@ -149,9 +149,9 @@ def _refuse_rule(study: StudyFile, name: str, rule: ExclusionRule) -> None:
     least = study.row_size * shortest / (study.hit.expected_minutes * 60)
     if 0 < rule.words_per_second < least:
         raise TogetherError(
-            f"{name}words_per_second = {rule.words_per_second:g} excludes everybody who takes"
-            f" hit.expected_minutes = {study.hit.expected_minutes:g}: that is more than {least:.2g} words a"
-            f" second, even with {shortest} sentences to a story and one word to a sentence",
+            f"{name}words_per_second = {rule.words_per_second:g} excludes everybody at"
+            f" hit.expected_minutes = {study.hit.expected_minutes:g}: even stories of {shortest} sentences of"
+            f" one word are then read at {least:.2g} words a second",
             "exclusions.words_per_second",
             "hit.expected_minutes",
         )
@@ -173,8 +173,8 @@ def _refuse_both(one: QualificationSection, other: QualificationSection) -> None
     )
     if together and one.lacking != other.lacking:
         raise TogetherError(
-            f"participants.qualifications wants workers with {one.id} (at_least, or nothing) and without it"
-            " (lacking = true): nobody is both",
+            f"participants.qualifications asks for workers with {one.id} (at_least, or nothing) and"
+            " without it (lacking = true): nobody is both",
             "participants.qualifications",
         )
 

@@ -232,7 +232,7 @@ class StudyFile(_Section):
         if info.context != NEW:  # a stored study stays readable without its question
             return self
         if "question" in self.answers:
-            raise TogetherError("question stands in [answers]; put it above all sections", "answers.question")
+            raise TogetherError("question is in [answers]; put it above all sections", "answers.question")
         if " " not in self.page.question.strip() and self.page.question in question_names():
             raise TogetherError(
                 f"page.question is the text that people read; to ask {self.page.question!r}, put question ="

@@ -31,7 +31,7 @@ def fault(
     first = error.errors()[0]
     place, reason = _place(first["loc"]), _reason(first)
     if first["type"] == "extra_forbidden" and first["loc"][-1] == "question":
-        reason = "question stands above all sections, not in one"
+        reason = "question goes above all sections, not into one"
     cause = first.get("ctx", {}).get("error")
     settings = cause.settings if isinstance(cause, TogetherError) else (".".join(map(str, first["loc"][:2])),)
     return _at(settings, place, reason, _item(first["loc"]), where, preset, laid, options)

@@ -1,11 +1,11 @@
 """From a table of stories and systems' sentences to a stored study, in one step. This module is the door.
 
-`from_table_file` reads the file, `from_table_columns` recognises its columns, `from_table_rows` makes
-stories and infills of its rows, and `from_table_settings` the study's settings. None of them knows the
-database: `from_table_stored` compares the table with it.
+`from_table_file` reads the file, `from_table_columns` recognises its columns, `from_table_rows` makes stories
+and infills of its rows, and `from_table_settings` the study's settings. None of them reads the database:
+`from_table_stored` compares the table with it.
 
 Whatever can be refused is refused before anything is stored. What is stored goes through the same doors as
-imported stories and replayed infills, so that after a kill the same step goes on.
+imported stories and replayed infills, so that after a kill the same step continues.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def store_table(
     only: Only,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> Created:
-    """Store stories, infills and study, each through its own door. After a kill, the same call goes on.
+    """Store stories, infills and study, each through its own door. After a kill, the same call continues.
 
     The study shows the blanks in `only`.
     """

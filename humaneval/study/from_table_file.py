@@ -92,7 +92,7 @@ def _refuse_title(name: str, rows: Sequence[Sequence[str]], lines: Sequence[int]
         raise InputError(
             f"{name}, line {lines[0]}: the header is not in the first line, which has"
             f" {counted(filled[0], 'cell')}; line {lines[at]} has {max(filled)}",
-            f"Delete what stands above the line with the columns' names (perhaps line {lines[at]}).",
+            f"Delete everything above the line with the columns' names (perhaps line {lines[at]}).",
         )
 
 

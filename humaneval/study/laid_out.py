@@ -70,7 +70,7 @@ def by_name(study: StudyFile) -> dict[str, Condition]:
 
 
 class PlannedPassage(NamedTuple):
-    """A passage to store, without what only the database knows: there may be hundreds of thousands."""
+    """A passage to store, without what only the database has: there may be hundreds of thousands."""
 
     generators: tuple[str, ...]
     story_id: int

@@ -1,4 +1,4 @@
-"""What the settings of a stored study say about its texts, and the texts do not bear out."""
+"""What the settings of a stored study say about its texts, and the texts contradict."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def refuse_words(study: StudyFile, where: str) -> None:
             raise SettingsError(f"{where}: words.{key} is a setting of its own", f"Set {setting} instead.")
         if key == "control":
             raise SettingsError(
-                f"{where}: words.control stands on no page: the control keeps the sentence it was made with",
+                f"{where}: words.control is on no page: the control keeps the sentence it was made with",
                 "Make one with your sentence: `"
                 + command("generate", "--generator", "control", "--as", "NAME", "--option", "wordings=TEXT")
                 + "`.",
@@ -282,7 +282,8 @@ def _listed(names: list[str]) -> str:
 
 
 def lacking_words(study: StudyFile) -> str:
-    """A sentence about the words that are shown in English for want of others; empty if there are none."""
+    """A sentence about the words that are shown in English because there are no others; empty if there are
+    none."""
     words, language = words_of(study), study.page.language
     if language.lower().split("-")[0] == ENGLISH:
         return ""

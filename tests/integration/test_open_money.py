@@ -80,10 +80,10 @@ def unsure(operation: str) -> Callable[[Session], None]:
         (was_lost, "the platform lost it", "compensate study A0 --to production"),
         (due("bonus"), "a bonus of $0.50", "bonus study A0 --to production"),
         (due("compensation"), "a compensation of $0.50", "compensate study A0 --to production"),
-        (unsure("bonus"), "nobody knows whether the bonus", "bonus study A0 --to production"),
-        (unsure("approve"), "nobody knows whether the approve", "approve study A0 --to production"),
-        (unsure("reject"), "nobody knows whether the reject", "reject study A0 --to production"),
-        (unsure("compensate"), "nobody knows whether the compensate", "compensate study A0"),
+        (unsure("bonus"), "it is not known whether the bonus", "bonus study A0 --to production"),
+        (unsure("approve"), "it is not known whether the approve", "approve study A0 --to production"),
+        (unsure("reject"), "it is not known whether the reject", "reject study A0 --to production"),
+        (unsure("compensate"), "it is not known whether the compensate", "compensate study A0"),
     ],
 )
 def test_open_money_is_named_with_the_command_that_settles_it(

@@ -23,7 +23,7 @@ from humaneval.infills.processing import Form
 from humaneval.infills.rest import Rest
 from humaneval.kinds import build
 from humaneval.report.infill_release import write_release
-from humaneval.scoring.response_table import read_responses, write_responses
+from humaneval.scoring.response_table import read_responses, table_bytes
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_columns
 from humaneval.store.stories import add_stories
@@ -330,7 +330,7 @@ def test_the_response_table_has_the_second_generator_of_prefer(engine: Engine, t
     assert set(columns["question"]) == {"prefer"}
     assert set(columns["choice"]) == {1, 2}
     assert "sentences" not in columns
-    write_responses(pd.DataFrame(columns), tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_bytes(table_bytes(pd.DataFrame(columns), tmp_path / "r.csv"))
     assert read_responses(tmp_path / "r.csv")["other"].tolist() == columns["other"]
 
 
@@ -341,7 +341,7 @@ def test_the_response_table_has_each_scale_of_rate(sqlite_engine: Engine, tmp_pa
     columns = columns_of(sqlite_engine, "rate")
     assert columns["fit"] == columns["choice"]
     assert set(columns["fluency"]) <= set(range(1, 8))
-    write_responses(pd.DataFrame(columns), tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_bytes(table_bytes(pd.DataFrame(columns), tmp_path / "r.csv"))
     again = read_responses(tmp_path / "r.csv")
     assert list(map(int, again["fluency"])) == columns["fluency"]
 
@@ -355,7 +355,7 @@ def test_the_response_table_of_boundary_says_how_long_the_stories_are(
     assert set(columns["sentences"]) == {9}
     whose = zip(columns["position"], columns["generator"], strict=True)
     assert {at for at, generator in whose if generator == "human"} == {10}
-    write_responses(pd.DataFrame(columns), tmp_path / "r.csv")
+    (tmp_path / "r.csv").write_bytes(table_bytes(pd.DataFrame(columns), tmp_path / "r.csv"))
     assert read_responses(tmp_path / "r.csv")["position"].tolist() == columns["position"]
 
 

@@ -1,109 +1,215 @@
-"""Whatever stands beside a verdict does not deny it, or says why the verdict holds."""
+"""Settings of a study file that contradict each other: each pair is refused, or doubted, with both names."""
 
 from __future__ import annotations
 
-import io
-from dataclasses import replace
+from typing import Any
 
 import pytest
-from rich.console import Console
 
-from humaneval.report.contradictions import any_difference, beside_model, beside_ranks
-from humaneval.report.score_tables import comparison_tables
-from humaneval.report.terminal.scores import render_table
-from humaneval.report.verdicts import family_decides, left_open, summary
-from humaneval.scoring.analysis.models import Omnibus, Standing
-from humaneval.scoring.comparisons import Comparison
-from humaneval.scoring.exclusions import Rule
-from humaneval.scoring.scores import score
-from humaneval.statistics.contrasts import wald
-from humaneval.statistics.intervals import Interval
-from tests.unit.test_report import responses
+from humaneval.errors import SettingsError
+from humaneval.study.contradictions import doubts
+from humaneval.study.file import StudyFile, read_study_file
 
-PAIR = Comparison(
-    "a", "b", "systems", 0.35, Interval(-0.003, 0.637), "", "", 0.039, 0.039, "holm", "inconclusive", 20
-)
-APART = replace(PAIR, interval=Interval(0.1, 0.6), p=0.01, p_adjusted=0.01, verdict="a_higher")
-OPEN = replace(PAIR, p=0.2, p_adjusted=0.4)
-BELOW = replace(PAIR, b="human", family="below human", bound=0.02)
+SYSTEMS = ["human", "example-good", "example-poor"]
+Sections = dict[str, dict[str, Any]]
+
+REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
+    "less time than expected": (
+        {"hit": {"assignment_minutes": 3, "expected_minutes": 4}},
+        ("hit.assignment_minutes = 3", "hit.expected_minutes = 4"),
+    ),
+    "half a minute too little": (
+        {"hit": {"assignment_minutes": 7, "expected_minutes": 7.5}},
+        ("hit.assignment_minutes = 7", "hit.expected_minutes = 7.5"),
+    ),
+    "gone before it is done": (
+        {"hit": {"lifetime_days": 0.002, "expected_minutes": 4}},
+        ("hit.lifetime_days = 0.002", "hit.expected_minutes = 4"),
+    ),
+    "gone before the time is over": (
+        {"hit": {"lifetime_days": 0.02, "assignment_minutes": 45}},
+        ("hit.lifetime_days = 0.02", "hit.assignment_minutes = 45"),
+    ),
+    "a keyword that is two": (
+        {"hit": {"keywords": ["story, reading"]}},
+        ('hit.keywords has "story, reading"', '"story", "reading"'),
+    ),
+    "a country of another list": (
+        {"participants": {"countries": ["DE", "UK"]}},
+        ('participants.countries has "UK"', "perhaps you mean GB"),
+    ),
+    "a country that is not there": (
+        {"participants": {"countries": ["XX"]}},
+        ("participants.countries", '"XX"'),
+    ),
+    "pay elsewhere, of nothing": (
+        {"hit": {"reward": "0.00"}, "link": {"pay": "elsewhere"}},
+        ("link.pay", "hit.reward"),
+    ),
+    "a gate without a control": (
+        {"design": {"generators": SYSTEMS}},
+        ("exclusions.missed_control", "design.generators"),
+    ),
+    "spam without a control": (
+        {"design": {"generators": SYSTEMS}, "exclusions": {"missed_control": "none", "spam": 0.9}},
+        ("exclusions.spam = 0.9", "design.generators"),
+    ),
+    "another rule without a control": (
+        {
+            "design": {"generators": SYSTEMS},
+            "exclusions": {"missed_control": "none", "also": [{"name": "gate"}]},
+        },
+        ("exclusions.also, item 1: missed_control", "design.generators"),
+    ),
+    "always the same sentence, which is right": (
+        {"design": {"positions": [5]}, "exclusions": {"straight_lining": 0.001}},
+        ("exclusions.straight_lining", "design.positions = [5]"),
+    ),
+    "too fast for everybody": (
+        {"exclusions": {"words_per_second": 0.05}},
+        ("exclusions.words_per_second = 0.05", "hit.expected_minutes = 4"),
+    ),
+    "too fast for everybody who reads twenty sentences": (
+        {"design": {"positions": [2, 20]}, "exclusions": {"words_per_second": 0.2}},
+        ("exclusions.words_per_second = 0.2", "stories of 20 sentences"),
+    ),
+    "with and without a qualification": (
+        {"participants": {"qualifications": [{"id": "3A", "at_least": 80}, {"id": "3A", "lacking": True}]}},
+        ("participants.qualifications", "lacking = true"),
+    ),
+    "no more power than chance": (
+        {"analysis": {"power": 0.05, "level": 0.95}},
+        ("analysis.power = 0.05", "analysis.level = 0.95"),
+    ),
+    "comparisons with the human": (
+        {"analysis": {"comparisons": [["example-good", "human"]]}},
+        ("analysis.comparisons", "below_human"),
+    ),
+    "practice with a story of one's own and no word of why": (
+        {"page": {"practice": True}, "words": {"example_3": "It rained frogs."}},
+        ("page.practice = true", "words.example_3"),
+    ),
+    "fewer annotators than a passage needs": (
+        {"design": {"annotators": 41, "responses_per_passage": 2}},
+        ("annotators", "responses_per_passage"),
+    ),
+    "more passages than generators": (
+        {"design": {"passages_per_row": 5}},
+        ("passages_per_row", "4 generators"),
+    ),
+    "a comparison of what is not shown": (
+        {"analysis": {"comparisons": [["example-good", "zz"]]}},
+        ("analysis.comparisons", "generators"),
+    ),
+    "an effect beyond every score": (
+        {"analysis": {"expected_score": 0.6, "smallest_effect": 0.4}},
+        ("expected_score", "smallest_effect"),
+    ),
+    "one parameter for two ids": (
+        {"link": {"worker_parameter": "id", "session_parameter": "id"}},
+        ("worker_parameter", "session_parameter"),
+    ),
+    "a qualification that is lacking, and its least value": (
+        {"participants": {"qualifications": [{"id": "3A", "at_least": 80, "lacking": True}]}},
+        ("lacking", "at_least"),
+    ),
+}
+
+DOUBTED: dict[str, tuple[Sections, tuple[str, str]]] = {
+    "a control that may be good on the first scale": (
+        {"question": "rate", "answers": {"scales": {"fluency": ["a", "b"], "fit": ["a", "b"]}}},
+        ("answers.control", "of fluency, the first scale"),
+    ),
+    "more forms for a person than there are": (
+        {"design": {"annotators": 2, "responses_per_passage": 2, "rows_per_annotator": 2}},
+        ("design.rows_per_annotator = 2", "responses_per_passage = 2"),
+    ),
+    "more forms for a person than HITs": (
+        {"design": {"annotators": 9, "rows_per_annotator": 2}},
+        ("design.rows_per_annotator = 2", "make 1 HIT,"),
+    ),
+    "too few stories for a person": (
+        {"design": {"stories": 7, "rows_per_annotator": 2}},
+        ("design.stories = 7", "design.rows_per_annotator = 2"),
+    ),
+    "replacing annotators whom no rule excludes": (
+        {"design": {"top_up": "auto"}, "exclusions": {"missed_control": "none", "incomplete": False}},
+        ('design.top_up = "auto"', "[exclusions]"),
+    ),
+    "two completion codes": (
+        {"link": {"completion_code": "C1", "completion_url": "https://example.org/?cc=C2"}},
+        ("link.completion_code = C1", "link.completion_url"),
+    ),
+    "careful people excluded": (
+        {"exclusions": {"straight_lining": 0.99}},
+        ("exclusions.straight_lining = 0.99", "careful"),
+    ),
+    "a limit that no form can reach": (
+        {"exclusions": {"straight_lining": 1e-6}},
+        ("exclusions.straight_lining = 1e-06", "design.generators"),
+    ),
+    "a limit below the guess": (
+        {"exclusions": {"spam": 0.04}},
+        ("exclusions.spam = 0.04", "analysis.spammers = 0.05"),
+    ),
+    "words of a language without spaces": (
+        {"page": {"story_language": "ja"}, "exclusions": {"words_per_second": 12}},
+        ("exclusions.words_per_second = 12", "page.story_language"),
+    ),
+    "an effect that matters and is nothing": (
+        {"analysis": {"equivalence_margin": 0.2, "smallest_effect": 0.1}},
+        ("analysis.equivalence_margin = 0.2", "analysis.smallest_effect = 0.1"),
+    ),
+    "a language without words": ({"page": {"language": "id"}}, ('page.language = "id"', "[words]")),
+    "a language with a few words": (
+        {"page": {"language": "id"}, "words": {"send": "Kirim"}},
+        ('page.language = "id"', "shown in English"),
+    ),
+    "a placeholder that is none": (
+        {"consent": {"text": "About {minute} minutes."}},
+        ("consent.text has {minute}", "{minutes}"),
+    ),
+    "a reward of nothing, by name": (
+        {"consent": {"text": "It pays ${reward}."}, "hit": {"reward": "0.00"}},
+        ("consent.text names {reward}", "hit.reward"),
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("one", "said"),
-    [
-        (PAIR, "p and the interval disagree: a – b (p is .05 or less, but the interval holds 0)."),
-        (
-            replace(APART, p=0.06, p_adjusted=0.06, verdict="inconclusive"),
-            "p and the interval disagree: a – b (the interval excludes 0, but p is above .05).",
-        ),
-        (BELOW, "p and the bound disagree: a – human (p is .05 or less, but the bound is not below 0)."),
-        (
-            replace(BELOW, bound=-0.1, p=0.06, p_adjusted=0.06),
-            "p and the bound disagree: a – human (the bound is below 0, but p is above .05).",
-        ),
-        (replace(APART, p_adjusted=0.06, verdict="inconclusive"), ""),
-        (APART, ""),
-        (OPEN, ""),
-        (replace(PAIR, verdict="equivalent"), ""),
-    ],
-)
-def test_a_pair_is_left_open_with_the_reason_if_p_and_interval_disagree(one: Comparison, said: str) -> None:
-    assert left_open([one], 0.95) == (f"Left open, because {said}" if said else "")
-    assert ("disagree" in summary([one], 0.95)) == (bool(said) and one.bound is None)
+def read(sections: Sections) -> StudyFile:
+    return read_study_file(None, overrides=sections)[0]
 
 
-def test_many_pairs_are_counted() -> None:
-    many = [replace(PAIR, b=name) for name in "bcde"]
-    assert ": a – b, a – c, a – d (" in left_open(many[:3], 0.95)
-    assert ": 4 pairs (" in left_open(many, 0.95)
-    assert "(p is .1 or less" in left_open(many, 0.9)
+@pytest.mark.parametrize("pair", REFUSED)
+def test_X25_settings_that_contradict_each_other_are_refused_by_both_names(pair: str) -> None:
+    sections, names = REFUSED[pair]
+    with pytest.raises(SettingsError) as caught:
+        read(sections)
+    assert all(name in caught.value.message for name in names), caught.value.message
 
 
-def test_a_pair_that_only_the_family_leaves_open_is_no_contradiction() -> None:
-    one = replace(APART, p_adjusted=0.06, verdict="inconclusive")
-    assert family_decides([one, OPEN], 0.95) == (
-        "Left open, because p counts for all pairs together: a – b (the interval, which is for the pair"
-        " alone, excludes 0)."
-    )
-    assert summary([one, OPEN], 0.95) == "This study shows no difference for 2 of 2 pairs."
-    assert family_decides([PAIR, APART, OPEN], 0.95) == ""
+@pytest.mark.parametrize("pair", DOUBTED)
+def test_X25_settings_that_hardly_fit_are_doubted_by_both_names(pair: str) -> None:
+    sections, names = DOUBTED[pair]
+    said = doubts(read(sections))
+    assert len(said) == 1
+    assert all(name in said[0] for name in names), said
 
 
-def test_the_reason_stands_beside_the_table_in_the_terminal_and_in_the_report() -> None:
-    table = replace(score(responses(("a", "b")), Rule(control="none")), comparisons=(PAIR,))
-    printed = io.StringIO()
-    render_table(table, Console(file=printed, width=100))
-    assert "(p is .05 or less, but the interval holds 0)" in " ".join(printed.getvalue().split())
-    assert "(p is .05 or less, but the interval holds 0)" in comparison_tables(table, "")[0].note
+def test_X25_settings_at_the_very_edge_are_accepted_without_a_doubt() -> None:
+    for sections in (
+        {},
+        {"hit": {"assignment_minutes": 4, "expected_minutes": 4}},
+        {"design": {"annotators": 10, "rows_per_annotator": 2, "stories": 8}},
+        {"link": {"completion_code": "C1", "completion_url": "https://example.org/?cc=C1"}},
+        {"design": {"generators": SYSTEMS}, "exclusions": {"missed_control": "none"}},
+        {"analysis": {"equivalence_margin": 0.1}},
+        {"page": {"language": "de-AT", "story_language": "id"}},
+    ):
+        assert doubts(read(sections)) == []
 
 
-def test_a_test_of_all_systems_does_not_deny_a_verdict() -> None:
-    found, lost = (Omnibus("Q", 9.0, 2, p) for p in (0.012, 0.2))
-    three = [PAIR, replace(OPEN, b="c"), replace(OPEN, a="b", b="c")]
-    told = [APART, *three[1:]]
-    assert any_difference(found, three, 0.95) == (
-        "At least two systems differ (Q, χ²(2) = 9.00, p\N{NO-BREAK SPACE}= .012), but no single pair can be"
-        " named."
-    )
-    assert any_difference(found, told, 0.95).startswith("The systems do not all score alike (")
-    assert any_difference(lost, three, 0.95).startswith("It is not shown that the systems differ at all (")
-    assert any_difference(lost, told, 0.95).endswith("Those told apart have tests of their own, below.")
-    assert any_difference(Omnibus("Q", 4.45, 1, 0.035), [PAIR], 0.95) == ""
-
-
-def test_ranks_and_the_model_say_that_the_comparisons_decide() -> None:
-    first, second = Standing("a", 0.99, 1.0, 1, 1, "a"), Standing("b", 0.01, 2.0, 2, 2, "a")
-    assert beside_ranks([first, second], [PAIR]) == (
-        "The ranks order a – b, which the comparisons leave open. The comparisons decide, as ranks are no"
-        " test."
-    )
-    assert beside_ranks([first, second], [APART]) == ""
-    assert beside_ranks([replace(first, high=2), second], [PAIR]) == ""
-    small, large = wald("b", "a", -1.0, 0.4, 0.95), wald("b", "a", -1.0, 2.0, 0.95)
-    assert beside_model([small], [PAIR], 0.95).startswith(
-        "The model has a small p for a – b, which the comparisons leave open. The comparisons decide"
-    )
-    assert "has no small p for a – b, which the comparisons tell apart" in beside_model(
-        [large], [APART], 0.95
-    )
-    assert beside_model([small], [APART], 0.95) == beside_model([large], [PAIR], 0.95) == ""
+def test_X25_a_stored_study_with_a_contradiction_stays_readable() -> None:
+    values = read({}).model_dump(mode="json")
+    values["hit"]["assignment_minutes"] = 1
+    assert StudyFile.model_validate(values).hit.assignment_minutes == 1

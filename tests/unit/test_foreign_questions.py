@@ -243,7 +243,7 @@ def test_parts_that_are_not_what_was_said_are_refused() -> None:
         judged(sheet_of(v=["[1]", "4;5"]), ["v"], split="json")
     with pytest.raises(InputError, match="lists or objects within a list, from line 2 on"):
         judged(sheet_of(v=['[{"a": 1}]']), ["v"], split="json")
-    with pytest.raises(UsageError, match="--split needs a separator"):
+    with pytest.raises(UsageError, match="--separator needs a separator"):
         judged(sheet_of(v=["1"]), ["v"], split="")
 
 

@@ -119,7 +119,7 @@ def test_X28_a_study_replaces_any_word_and_names_the_nearest_for_an_unknown_one(
 
 
 def test_X25_a_word_of_the_control_is_refused_because_it_would_change_nothing() -> None:
-    with pytest.raises(SettingsError, match=r"words\.control stands on no page") as told:
+    with pytest.raises(SettingsError, match=r"words\.control is on no page") as told:
         read_study_file(None, overrides={"words": {"control": "Ein Satz."}})
     assert "generate --generator control --as NAME --option wordings=TEXT" in told.value.hint
 

@@ -12,9 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
-from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
+from humaneval.scoring.response_table import COLUMNS, read_responses, table_bytes
 
 CSV = "worker,story,generator,position,choice\nw1,Zoë’s “day”,ILM,2,3\nw2,s2,Human,5,5\n"
+
+
+def write(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> None:
+    path.write_bytes(table_bytes(frame, path, excel=excel))
 
 
 def file(folder: Path, text: str | bytes, name: str = "table.csv", encoding: str = "utf-8") -> Path:
@@ -140,11 +144,9 @@ def test_a_file_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.csv: No such file"):
         read_responses(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match=r"must end in \.csv, \.tsv or \.jsonl"):
-        write_responses(whole(), tmp_path / "table.xlsx")
+        table_bytes(whole(), tmp_path / "table.xlsx")
     with pytest.raises(InputError, match="missing columns: worker"):
-        write_responses(whole().drop(columns="worker"), tmp_path / "table.csv")
-    with pytest.raises(InputError, match="No such file"):
-        write_responses(whole(), tmp_path / "nowhere" / "table.csv")
+        table_bytes(whole().drop(columns="worker"), tmp_path / "table.csv")
 
 
 def test_c59_reading_and_writing_leave_the_file_and_the_frame_as_they_were(tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_c59_reading_and_writing_leave_the_file_and_the_frame_as_they_were(tmp_p
     before, frame = path.read_bytes(), whole()
     copy = frame.copy(deep=True)
     read_responses(path)
-    write_responses(frame, tmp_path / "out.csv", excel=True)
+    write(frame, tmp_path / "out.csv", excel=True)
     assert path.read_bytes() == before
     pd.testing.assert_frame_equal(frame, copy)
 
@@ -184,38 +186,36 @@ def whole(**changes: Any) -> pd.DataFrame:
 
 
 def test_c63_columns_are_written_in_the_documented_order(tmp_path: Path) -> None:
-    write_responses(whole(), tmp_path / "t.csv")
+    write(whole(), tmp_path / "t.csv")
     lines = (tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].split(",") == [*(name for name in COLUMNS if name in whole()), "extra"]
     assert (
         lines[-1] == '"w2","s2","Human",2,2,"human","zoë","local","h2","a2","2",,"f2",,,,'
         '"2026-03-01T10:05:00.250000+00:00",true,'
     )
-    write_responses(whole(), tmp_path / "t.tsv")
+    write(whole(), tmp_path / "t.tsv")
     assert (tmp_path / "t.tsv").read_text(encoding="utf-8").startswith("worker\tstory\t")
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl"])
 def test_what_is_written_reads_back_the_same_and_writes_the_same_bytes(tmp_path: Path, name: str) -> None:
-    write_responses(whole(), tmp_path / name)
+    write(whole(), tmp_path / name)
     again = read_responses(tmp_path / name)
-    write_responses(again, tmp_path / f"again-{name}")
+    write(again, tmp_path / f"again-{name}")
     assert (tmp_path / name).read_bytes() == (tmp_path / f"again-{name}").read_bytes()
     assert again["story"].tolist() == whole()["story"].tolist()
 
 
 def test_c62_the_copy_for_spreadsheets_has_a_mark_and_runs_no_formula(tmp_path: Path) -> None:
     text = ["=HYPERLINK(1)", "@sum"]
-    write_responses(
-        whole(worker=text, extra=["+1", "\t-2"], seconds=[-0.5, 1.0]), tmp_path / "t.csv", excel=True
-    )
+    write(whole(worker=text, extra=["+1", "\t-2"], seconds=[-0.5, 1.0]), tmp_path / "t.csv", excel=True)
     data = (tmp_path / "t.csv").read_bytes()
     assert data.startswith(b"\xef\xbb\xbfworker,")
     frame = read_responses_raw(data)
     assert frame["worker"] == ["'=HYPERLINK(1)", "'@sum"]
     assert frame["extra"] == ["+1", "'\t-2"]
     assert frame["seconds"] == ["-0.5", "1.0"]
-    write_responses(whole(worker=text), tmp_path / "t.jsonl", excel=True)
+    write(whole(worker=text), tmp_path / "t.jsonl", excel=True)
     assert read_responses(tmp_path / "t.jsonl")["worker"].tolist() == text
 
 
@@ -248,6 +248,6 @@ words = (
 )
 def test_any_text_survives_the_round_trip(tmp_path: Path, rows: list[dict[str, Any]], ending: str) -> None:
     path = tmp_path / f"t.{ending}"
-    write_responses(pd.DataFrame(rows), path)
+    write(pd.DataFrame(rows), path)
     again = read_responses(path)
     assert again.to_dict("records") == [{name: row[name] for name in again.columns} for row in rows]

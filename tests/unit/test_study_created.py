@@ -55,7 +55,7 @@ def test_a_cue_that_finds_sentences_does_not_stop_the_study_and_what_it_means_is
         told = capsys.readouterr().out
         told = " ".join(told.split())
         assert "always marking the sentence with the rarest words finds 65% of the sentences by a;" in told
-        assert "; the first sentence finds 65% of the sentences by a. The study can go on; say it" in told
+        assert "; the first sentence finds 65% of the sentences by a. You can continue; report it" in told
         assert told.count("always marking") == 1
     tell_outlook(planned, outlook(planned), ())
     assert "always marking" not in capsys.readouterr().out

@@ -34,11 +34,11 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (
             r"^\[answers\]",
             '[answers]\nquestion = "rate"\npoints = 7',
-            r": question stands in \[answers\]; put it above all sections$",
+            r": question is in \[answers\]; put it above all sections$",
         ),
         (r"^\[answers\]", "[answers]\npoints = 7", "or name another question above all sections"),
-        (r"^\[design\]", '[design]\nquestion = "rate"', "design.question: question stands above all"),
-        ("^reward = ", 'question = "rate"\nreward = ', "hit.question: question stands above all sections"),
+        (r"^\[design\]", '[design]\nquestion = "rate"', "design.question: question goes above all"),
+        ("^reward = ", 'question = "rate"\nreward = ', "hit.question: question goes above all sections"),
         ('^question = "W.*', 'question = "rate"', "page.question is the text that people read; to ask"),
         (r"^\[design\]", "[[design]]", "design: must be a section of settings$"),
         (

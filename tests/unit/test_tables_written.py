@@ -13,7 +13,7 @@ import pytest
 from humaneval.csv_text import csv_text, guarded, unguarded
 from humaneval.report.numbers_csv import r_files
 from humaneval.scoring.analysis.analyse import analyse
-from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
+from humaneval.scoring.response_table import COLUMNS, read_responses, table_bytes
 from tests.conftest import ROOT
 from tests.in_r import in_r
 from tests.unit.test_question_scores import answers
@@ -36,6 +36,10 @@ IDS = [
 ]
 ANNOTATORS = 12
 """Annotators, each of whom judges the control and three systems."""
+
+
+def write(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> None:
+    path.write_bytes(table_bytes(frame, path, excel=excel))
 
 
 def numeric_generators() -> pd.DataFrame:
@@ -72,7 +76,7 @@ def test_X08_our_readers_and_pandas_read_ids_as_they_were_written(tmp_path: Path
     frame = pd.DataFrame(
         {"worker": ids, "story": ids, "generator": ids, "position": 1, "choice": 2, "note": ids}, dtype=object
     )
-    write_responses(frame, tmp_path / name)
+    write(frame, tmp_path / name)
     again = read_responses(tmp_path / name)
     if name == "t.jsonl":
         plain = pd.read_json(tmp_path / name, lines=True, dtype=False)

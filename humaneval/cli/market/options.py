@@ -33,7 +33,7 @@ database_option = click.option(
     type=click.Path(dir_okay=False),
     default=DEFAULT_FILE,
     show_default=True,
-    help="The marketplace's own file.",
+    help="File of the marketplace.",
 )
 
 

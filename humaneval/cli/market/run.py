@@ -20,8 +20,8 @@ def run(command: tuple[str, ...], market: str | None, database: str) -> int:
     """Run COMMAND with the marketplace in Amazon's place.
 
     COMMAND is a program that was written for Mechanical Turk, with its arguments. It needs no change, even if
-    Amazon's address stands in it: `humaneval market run -- python publish.py`. Its calls reach the
-    marketplace, and nothing reaches Amazon. The exit status is the program's.
+    it holds Amazon's address: `humaneval market run -- python publish.py`. Its calls reach the marketplace,
+    and nothing reaches Amazon. The exit status is the program's.
     """
     if market is not None:
         return run_program(command, market.rstrip("/"), _tell)

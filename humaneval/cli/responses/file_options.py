@@ -38,7 +38,7 @@ class Source:
             return sheet
         if not self.items:
             raise UsageError(
-                "--replaced-by needs to know what was judged: --item COLUMN",
+                "--replaced-by needs the column that says what was judged: --item COLUMN",
                 f"The columns: {', '.join(map(str, sheet.frame.columns))[:400]}.",
             )
         return replaced(sheet, read_sheet(self.again, self.options), self.again, self.items)
@@ -50,7 +50,7 @@ class Source:
             return sheet
         if worker is None:
             raise UsageError(
-                "--prolific needs to know which column holds Prolific's ids of people",
+                "--prolific needs the column with Prolific's ids of people",
                 "Name that column as the worker.",
             )
         return only_counted(sheet, worker, self.prolific, self.options)

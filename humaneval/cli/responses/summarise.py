@@ -89,7 +89,7 @@ def _judged(source: Source, asked: Asked, reveal: bool) -> _Made:
         worker=known,
         numbers=asked.numbers,
         ignore_case=asked.ignore_case,
-        split=asked.split,
+        split=asked.separator,
     )
     made = mapped(made, asked.words, ignore_case=asked.ignore_case)
     if asked.gold is not None and asked.gold_column is None:
@@ -186,7 +186,7 @@ def _workers(source: Source, asked: Asked, reveal: bool) -> _Read:
             ids = {one for one in map(cell_text, sheet.frame[name]) if one}
             names = {rename(one): one for one in ids} if reveal else {one: rename(one) for one in ids}
             conditions = {**conditions, given: names.get(wanted, wanted)}
-    ids_in = partial(people_in, how=asked.split) if asked.split else None
+    ids_in = partial(people_in, how=asked.separator) if asked.separator else None
     for name in hashed if not reveal else ():
         sheet = pseudonymised(sheet, name, rename, ids_in)
     return _Read(sheet, known, conditions)

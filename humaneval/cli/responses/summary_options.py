@@ -39,7 +39,7 @@ class Asked:
     by: tuple[str, ...]
     conditions: dict[str, str]
     numbers: range | None
-    split: str | None
+    separator: str | None
     words: dict[str, str]
     gold: Path | None
     gold_column: str | None
@@ -110,7 +110,7 @@ OPTIONS = (
     ),
     click.option("--numbers", metavar="A-B", help="Numbers to read of columns with {}. [default: all]"),
     click.option(
-        "--split",
+        "--separator",
         metavar="SEPARATOR",
         help="Separator of several judgments in one cell, json, or auto. Their places are the numbers of {}.",
     ),

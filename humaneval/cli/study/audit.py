@@ -128,7 +128,10 @@ def _tell_chance(found: Audit, settings: StudyFile) -> None:
     if settings.question != DETECT:
         return
     if len(positions) == 1:
-        say(f"But every machine's sentence is sentence {positions[0]}: whoever always marks it finds all.")
+        say(
+            f"But every machine's sentence is sentence {positions[0]}: an annotator who always marks it"
+            " finds all."
+        )
     elif found.chance_nominal - (1 - 1 / len(positions)) > 1e-9:
         told = ", ".join(map(str, positions))
         say(

@@ -87,7 +87,7 @@ def _confirm(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: s
         raise UsageError(
             f"this adds {counted(annotators, 'form')}{cost} to study {name!r}{added}, "
             "and there is no terminal to ask at",
-            "To go on, say --yes. To see more first, say --dry-run.",
+            "To continue, say --yes. To see more first, say --dry-run.",
         )
     if not click.confirm(f"Add {counted(annotators, 'form')}{cost}{added}?", default=False, err=True):
         raise DeclinedError("Nothing was added.", "To see what would be added, say --dry-run.")

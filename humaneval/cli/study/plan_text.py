@@ -309,7 +309,7 @@ def _tell_method(planned: Plan) -> None:
     elif not planned.plain:
         say(
             "Compared within annotators, by the normal approximation to the permutation test. Answers are"
-            f" taken to vary {percent(planned.foreseen.dispersion)} as much as the scale lets them."
+            f" assumed to vary {percent(planned.foreseen.dispersion)} as much as the scale allows."
         )
     elif planned.together == 1:
         say("Every form shows all generators. They are compared within annotators, by McNemar's mid-p test.")
@@ -365,7 +365,7 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
         clauses.append(f"the {marked} finds {found}")
     places = any(cue.cue in PLACES for cue in telling)
     say(
-        f"Without reading a story, always marking {'; '.join(clauses)}. The study can go on; say it beside"
+        f"Without reading a story, always marking {'; '.join(clauses)}. You can continue; report it with"
         f" the scores.{' Blanks at all positions help.' if places else ''}"
     )
 

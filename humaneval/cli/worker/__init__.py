@@ -1,4 +1,4 @@
-"""`worker`: the workers of a study, who is kept out or let in again, and what is kept about them."""
+"""`worker`: a study's workers, who are kept out or let in, and what is kept about them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def reason_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[
         "--reason",
         default=None if required else "",
         required=required,
-        help="The reason, for your records; the worker does not see it.",
+        help="Reason, for your records; the worker does not see it.",
     )
 
 

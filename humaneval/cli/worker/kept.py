@@ -181,7 +181,7 @@ def _purged(done: Purged) -> str:
     parts = [
         (done.ids, counted(done.ids, "id")),
         (done.comments, counted(done.comments, "comment")),
-        (done.texts, counted(done.texts, "reason or letter", plural="reasons or letters")),
+        (done.texts, counted(done.texts, "reason or message", plural="reasons or messages")),
         (done.unanswered, counted(done.unanswered, "form") + " that nobody answered"),
     ]
     return ", ".join(text for number, text in parts if number)

@@ -158,7 +158,7 @@ def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTu
 
 def _hint(code: str, endpoint: Endpoint) -> str:
     if "InsufficientFunds" in code:
-        return f"{endpoint.add_funds}, then run the command again; it goes on where it stopped."
+        return f"{endpoint.add_funds}, then run the command again; it continues where it stopped."
     if code in _BAD_KEYS:
         if endpoint.name == "local":
             return "Set HUMANEVAL_MARKET_KEYS to ID:SECRET of a key of this marketplace."

@@ -50,7 +50,7 @@ _BEGINNING = re.compile(
 def question(hit_id: str) -> Response:
     """A requester's own HTML, with MTurk's closed addresses replaced by this marketplace's.
 
-    Whoever goes back to it after the answers were sent gets no form again.
+    A worker who goes back to it after the answers were sent gets no form again.
     """
     site = current_site()
     try:

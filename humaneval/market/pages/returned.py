@@ -23,7 +23,7 @@ blueprint = Blueprint("returned", __name__)
 def returned() -> Answer:
     """Of the assignments asked for, those that were returned: their ids, one a line.
 
-    Only who knows the HIT's secret may ask: `turkSignature` is over "returned", `hitId` and each
+    Only a server that has the HIT's secret may ask: `turkSignature` is over "returned", `hitId` and each
     `assignmentId`.
     """
     hit_id, asked = request.args.get("hitId", ""), request.args.getlist("assignmentId")[:MOST_ASKED]

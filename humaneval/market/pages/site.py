@@ -209,7 +209,7 @@ def as_worker(act: Callable[[Visit], Result], *, writes: bool) -> Result | Answe
 
 
 def problem_page(problem: NotPossibleError) -> Response:
-    """A page that says why something cannot be done, to whoever is signed in."""
+    """A page that says why something cannot be done, for the worker who is signed in."""
     site = current_site()
     # In a transaction of its own: one that was rolled back took the worker's row along.
     with site.market.reading() as work:

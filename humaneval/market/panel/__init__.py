@@ -1,1 +1,1 @@
-"""Running a panel of one's own workers: invitations, earnings, and the account's money."""
+"""Running a panel of one's own workers. The doors are `invitations`, `earnings` and `funds`."""

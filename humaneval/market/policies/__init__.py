@@ -1,1 +1,4 @@
-"""Review policies as values: their parameters, and what they measure. `review_policies` applies them."""
+"""Review policies as values. The doors are `parameters`, which reads them, and `agreement`.
+
+`market.review_policies` applies them.
+"""

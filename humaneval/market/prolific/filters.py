@@ -1,4 +1,4 @@
-"""Filters: whether they are in order, and whether somebody whom the stand-in knows passes them.
+"""Filters: whether they are in order, and whether a participant of the stand-in passes them.
 
 Nobody here has an age or a country. So a demographic filter is checked for its form, and everybody passes it.
 """

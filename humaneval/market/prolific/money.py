@@ -75,12 +75,6 @@ def pay_bonus(work: Work, submission: Submission, batch_id: str, amount: int) ->
     _move(work, "bonus", submission.study, available=-cost.total, **_to(cost))
 
 
-def refuse_without(work: Work, total: int) -> None:
-    """Raises Refusal if `total` minor units are not available."""
-    if total > pots(work).available:
-        raise Refusal(NO_MONEY)
-
-
 def study_cost(work: Work, study: Study) -> Cost:
     """What all places of a study cost."""
     return work.terms.cost(study.body["reward"]).times(study.body["total_available_places"])

@@ -20,7 +20,7 @@ NO_CODE = "NOCODE"
 
 
 def set_status(work: Work, submission: Submission, status: Status) -> None:
-    """Change a submission's status: its study, its money and who subscribed follow."""
+    """Change a submission's status, and with it its study, its money and the events of subscribers."""
     submission.status = status
     submission.due_at = work.now + work.terms.auto_approve if status == Status.AWAITING_REVIEW else None
     note_submission(work, submission)

@@ -25,7 +25,6 @@ from humaneval.market.security import comes_from_elsewhere, protect_page
 COOKIE = "prolific_participant"
 MOST_NAME = 60
 P = ParamSpec("P")
-View = Callable[Concatenate[Work, Participant, P], AnyResponse]
 blueprint = Blueprint("site", __name__)
 
 

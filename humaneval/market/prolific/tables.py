@@ -12,7 +12,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from humaneval.store.types import NAMING, Moment, one_of
 
 VERSION = 1
-"""Of the tables. A file of another version is refused: what is in it is practice, and is made anew."""
+"""Of the tables. A file of another version is refused: it holds practice only, and is made again."""
 
 
 class StudyStatus(StrEnum):

@@ -91,7 +91,7 @@ class Bookmarks:
     def emptied(self, reply: Mapping[str, Any]) -> dict[str, Any]:
         """A page without its rows, and with a token that gets them. It never happens twice at one place.
 
-        The real service gave such pages in the middle of lists, so a client must go on until there is no
+        The real service gave such pages in the middle of lists, so a client must continue until there is no
         token.
         """
         after, again = self._opened() if TOKEN in self.params else (0, False)

@@ -27,7 +27,7 @@ _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
 
 @cache
 def service_model() -> ServiceModel:
-    """Mechanical Turk's requester API as boto3 knows it."""
+    """Mechanical Turk's requester API as boto3 describes it."""
     return ServiceModel(Loader().load_service_model("mturk", "service-2"), "mturk")
 
 

@@ -42,7 +42,7 @@ class ExternalQuestion:
     """Without the secret, so that no page can show it."""
     frame_height: int
     secret: str = ""
-    """What the requester's server knows the marketplace by: accepted work is signed with it."""
+    """The secret with which accepted work is signed, for the requester's server to check."""
 
     @property
     def origin(self) -> str:

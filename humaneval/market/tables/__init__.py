@@ -1,4 +1,4 @@
-"""The marketplace's own database: `database` opens it, the other modules hold its tables."""
+"""The marketplace's own database. The door is `database`; the other modules hold its tables."""
 
 from humaneval.market.tables import account, assignments, hits, qualifications, uploads, workers
 

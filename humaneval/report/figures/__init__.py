@@ -1,1 +1,1 @@
-"""The plots of the report, one module each; `drawing` is the engine, `files` writes plots as files."""
+"""The plots of the report, one module each. The doors are `drawing`, the engine, and `files`."""

@@ -1,1 +1,1 @@
-"""Scores, scores from counts, and analyses as tables for the terminal."""
+"""Tables for the terminal. The doors are `scores`, `counts` for scores from counts, and `analysis`."""

@@ -133,7 +133,7 @@ class Question(Judging, ABC):
 
     @property
     def folder(self) -> Path:
-        """The folder of its templates and words: ours, or the one beside its module that bears its name."""
+        """The folder of its templates and words: ours, or the one of its name beside its module."""
         if type(self).__module__.startswith("humaneval."):
             return bundled("hit_templates") / self.name
         return Path(inspect.getfile(type(self))).parent / self.name
@@ -223,7 +223,7 @@ class Question(Judging, ABC):
         return total / len(places)
 
     def foreseen(self, settings: Settings, sentences: int) -> Foreseen:
-        """What a plan takes the answers for: by default outcomes vary as much as the scale lets them."""
+        """What a plan assumes of the answers: by default, that outcomes vary as much as the scale allows."""
         scale = self.scales(settings, sentences)[0]
         luck = self.chance(settings, sentences, scale.name)
         chance = 0.5 if luck is None else (luck.value - scale.low) / scale.width
@@ -305,7 +305,7 @@ _OURS = {
     name: f"humaneval.scoring.questions.{name}:{name.capitalize()}"
     for name in (DETECT, "prefer", "rate", "boundary")
 }
-"""The questions of this package, found without an installation that knows their entry points."""
+"""The questions of this package, found without an installation that has their entry points."""
 
 
 def question_names() -> tuple[str, ...]:

@@ -60,9 +60,9 @@ class Rate(Question):
     summary = "How good is the passage, on one to four scales?"
 
     def settings(self, values: Settings) -> Settings:
-        """`scales`: the words of each scale, at its two ends or at each point; `points`: from 3 to 7, by
-        default 5; `control`: the scale on which the control is bad, by default the first; `mark`: whether
-        the infilled sentence is marked."""
+        """`scales`: the words of each scale, at its two ends or at each point. `points`: from 3 to 7, by
+        default 5. `control`: the scale on which the control is bad, by default the first. `mark`: whether the
+        infilled sentence is marked."""
         refuse_unknown(values, ("scales", "points", "control", "mark"))
         points = values.get("points", USUAL_POINTS)
         if isinstance(points, bool) or points not in POINTS:
@@ -91,8 +91,8 @@ class Rate(Question):
         if len(scales) == 1 or "control" in values:
             return ()
         return (
-            f"answers.control is not set, so whoever rates the control above the lower half for {scales[0]},"
-            " the first scale, counts as not reading: name the scale on which it is plainly bad",
+            f"answers.control is not set, so annotators who rate the control above the lower half of"
+            f" {scales[0]}, the first scale, count as not reading: name the scale on which it is plainly bad",
         )
 
     def fields(self, settings: Settings, sentences: int) -> tuple[AnswerField, ...]:

@@ -56,7 +56,7 @@ class Desk:
         InputError for a generator that is not offered."""
         offer = self.offers.get(key)
         if offer is None:
-            raise InputError("that generator is not here any more", "Load the page again.")
+            raise InputError("that generator is no longer here", "Load the page again.")
         if not self._at_work.acquire(blocking=False):
             raise BusyError("another request is being written", "Try again in a few seconds.")
         try:

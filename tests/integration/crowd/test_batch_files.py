@@ -129,7 +129,7 @@ def test_work_that_the_site_has_decided_is_decided_here_and_never_by_us(
     key = study_key(open_study(batch, "study"))
     stored = answered(tmp_path / "files", Crowd(ROWS, Skills()), key)
     Path("results.csv").write_bytes(results(stored))
-    said = command("collect", "study", "--to", "csv", "--from", "results.csv", "--review", "review.csv")
+    said = command("collect", "study", "--to", "csv", "--from", "results.csv", "--out", "review.csv")
     assert "with an X for" in said.out
     assert '"X"' in Path("review.csv").read_text(encoding="utf-8")
     assert Path("review.csv").stat().st_mode & 0o077 == 0  # it has ids

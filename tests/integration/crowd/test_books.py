@@ -231,7 +231,7 @@ def test_bonuses_at_hits_that_were_deleted_stay_in_the_books(
     assert (now.bonuses, now.bonuses_there, now.bonuses_unlisted) == (0, 0, Decimal("0.50"))
     assert now.differences == ()
     told = verb("status", "study", "--reconcile").out
-    assert "$0.50 more by our books, for HITs that local no longer knows." in told
+    assert "$0.50 more by our books, for HITs that local no longer has." in told
 
 
 def test_X40_what_nothing_explains_ends_with_exit_code_3_and_names_the_next_step(

@@ -18,7 +18,7 @@ from sqlalchemy import select
 from humaneval.errors import SettingsError, UsageError
 from humaneval.fees import reward_fee
 from humaneval.market import Mode, open_account, open_market
-from humaneval.market.assignments import accept, give_back, work_of
+from humaneval.market.assignments import accept, give_back, sums_of
 from humaneval.market.journal import balance, dollars
 from humaneval.market.operations import Market
 from humaneval.market.panel.funds import add_funds
@@ -201,11 +201,7 @@ class MoneyMachine(RuleBasedStateMachine):
     def no_cent_is_lost(self) -> None:
         with self.market.reading() as work:
             pots = balance(work.session)
-            earned = sum(
-                item.earned_cents
-                for worker_id in self.workers
-                for item in work_of(work, find_worker(work, worker_id))
-            )
+            earned = sum(sums_of(work, find_worker(work, worker_id)).earned for worker_id in self.workers)
         assert pots.available + pots.on_hold + pots.paid + pots.fees == (OPENING + self.added) * 100
         assert min(pots.available, pots.on_hold, pots.paid, pots.fees) >= 0
         assert pots.paid == earned

@@ -1,1 +1,4 @@
-"""The REST API: a file for each kind of thing. Each view is a step at which a fault can happen."""
+"""The REST API: a file for each kind of thing. The door is the blueprint of each.
+
+Each view is a step at which a fault can happen.
+"""
