@@ -22,6 +22,7 @@ FOR_TESTS = (
     "tests.commands",
 )
 """Plugins that load most of the toolkit."""
+pytest.register_assert_rewrite(*FOR_TESTS)  # also where another conftest.py imports one first
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("HUMANEVAL_", "AWS_", "DATABASE_URL", "PROLIFIC_")

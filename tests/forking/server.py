@@ -8,6 +8,7 @@ sent keeps the process there; when the last of them is closed, it ends.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import json
 import os
@@ -35,6 +36,7 @@ def serve(address: str) -> dict[str, Any] | None:
     asked."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
+    own = os.stat(address).st_ino
     listening.listen(100)
     wakened, waker = socket.socketpair()
     for end in (wakened, waker):
@@ -89,7 +91,11 @@ def serve(address: str) -> dict[str, Any] | None:
     for child in running:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-    os.unlink(address)
+    with open(os.path.join(os.path.dirname(address), "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever starts another server holds it meanwhile
+        with suppress(FileNotFoundError):
+            if os.stat(address).st_ino == own:
+                os.unlink(address)
     return None
 
 
