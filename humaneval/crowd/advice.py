@@ -13,6 +13,9 @@ from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
 from humaneval.text import Steps, command, counted, time_taken
 
+FEW_HOURS = 96
+"""From so many on, a time is told in days."""
+
 
 class Line(NamedTuple):
     """A line that is said, with the command in it that a person can run next."""
@@ -154,8 +157,9 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
         )
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
+        time = f"{left:.0f} hours" if left < FEW_HOURS else f"{left / 24:.0f} days"
         yield Line(
-            f"Without a decision, {line.endpoint} approves the first form that waits in {left:.0f} hours: ",
+            f"Without a decision, {line.endpoint} approves the first form that waits in {time}: ",
             review,
             waits=True,
         )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from humaneval.report.methods import PLATFORMS, listed
-from humaneval.report.people_facts import NOT_TOLD, AgreedTo, PeopleFacts, counted_out
+from humaneval.report.methods import listed
+from humaneval.report.people_facts import NOT_TOLD, AgreedTo, PeopleFacts, counted_out, few
 from humaneval.study.file import StudyFile
 from humaneval.study.words import Channel
 from humaneval.text import counted
@@ -73,7 +73,7 @@ def quoted(text: str) -> str:
 def consents(agreed: Sequence[AgreedTo]) -> Iterator[str]:
     """The texts of consent, each with its version and hash, and how many forms came with it."""
     for one in agreed:
-        forms = "as it is shown now" if one.forms is None else f"agreed to with {counted(one.forms, 'form')}"
+        forms = "as it is shown now" if one.forms is None else f"agreed to with {few(one.forms, 'form')}"
         yield (
             f"For {CAME_BY[one.consent.channel]}: version {one.consent.version}, language"
             f" {one.consent.language}, SHA-256 {one.consent.hash}, {forms}."
@@ -87,7 +87,7 @@ def where(facts: PeopleFacts) -> str:
         return "Nobody has taken part yet."
     told = counted_out(facts.by_endpoint)
     places = [
-        f"{PLATFORMS.get(name, name)} ({people if people == NOT_TOLD else f'{people} people'})"
+        f"{facts.places.get(name, name)} ({people if people == NOT_TOLD else f'{people} people'})"
         for name, people in told.items()
     ]
     return f"People came through {listed(places)}."

@@ -29,6 +29,7 @@ from humaneval.report.contents import (
     ReportData,
 )
 from humaneval.report.phrases import early
+from humaneval.report.places import places_of
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.estimable import estimated
 from humaneval.scoring.scores import ScoreTable
@@ -51,7 +52,7 @@ from humaneval.store.tables import (
 from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
-from humaneval.study.money_paid import place, stand_ins, sums_paid
+from humaneval.study.money_paid import sums_paid
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.planned_cost import planned_cost
 from humaneval.study.presets import in_force
@@ -334,7 +335,6 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         .distinct()
         .order_by(AssignmentRow.endpoint)
     )
-    played = stand_ins(session, study.id)
     told = ["worker", "story", "generator", "position", "choice"]
     told += [name for name in given if name in ("other", *_fields(study))]
     moments = [moment for moment in given["submitted_at"] if moment]
@@ -344,7 +344,8 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         stories_hash=_hash((key, *sentences) for key, sentences in stories),
         passages_hash=_hash(passages),
         responses_hash=_hash(zip(*(given[name] for name in told), strict=True)),
-        endpoint=", ".join(place(each, played) for each in endpoints),
+        endpoint=", ".join(endpoints),
+        places=places_of(session, study.id, settings_of(study)),
         software=software(),
         published_at=study.published_at,
         first_response_at=_moment(min(moments, default="")),

@@ -31,15 +31,6 @@ def pretended_at(session: Session, study_id: int) -> frozenset[str]:
     return TEST_ENDPOINTS | stand_ins(session, study_id)
 
 
-def place(endpoint: str, standing_in: frozenset[str]) -> str:
-    """The name of an endpoint for a report, which must not take a stand-in for the service.
-
-    >>> place("prolific", frozenset({"prolific"})), place("link", frozenset())
-    ('prolific (stand-in)', 'link')
-    """
-    return f"{endpoint} (stand-in)" if endpoint in standing_in else endpoint
-
-
 class Paid(NamedTuple):
     """Sums of one study at all endpoints."""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, update
 
 from humaneval.report.people_facts import counted_out
-from humaneval.store.engine import writing
-from humaneval.store.tables import AssignmentRow
+from humaneval.report.places import places_of
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
 from humaneval.study.consent import consent_of
 from humaneval.study.stored import open_study
 from tests.answered import answer
@@ -82,3 +84,22 @@ def test_nothing_is_said_of_programs_as_of_people(
     assert command("datasheet", study, "--arr").code == 0
     text = Path("study-arr.md").read_text(encoding="utf-8")
     assert text.count("The annotators of this study are programs") == 5
+
+
+def test_a_panel_is_called_by_its_name_and_a_stand_in_not_by_the_services(
+    sqlite_engine: Engine, study_factory: Callable
+) -> None:
+    study_factory(sqlite_engine, "study", link={"panel": "sona", "completion_url": "https://sona.example/c"})
+    study = open_study(sqlite_engine, "study")
+    hit: dict[str, Any] = {"study_id": study.id, "assignments": 1}
+    request: dict[str, Any] = {"operation": "publish", "subject": "hit 1", "token": "1", "state": "confirmed"}
+    with writing(sqlite_engine) as session:
+        for audience in ("panel", "open"):
+            session.add(HitRow(endpoint="link", key=audience, audience=audience, **hit))
+        session.add(OutboxRow(study_id=study.id, endpoint="prolific", request={"stand_in": True}, **request))
+    with reading(sqlite_engine) as session:
+        named = places_of(session, study.id, study.settings)
+    assert (named["link"], named["prolific"]) == (
+        "an open link and the panel SONA",
+        "a stand-in for Prolific",
+    )

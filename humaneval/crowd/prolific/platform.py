@@ -110,6 +110,8 @@ class Prolific:
         for each in self._client.pages(
             "list studies", f"/projects/{quote(self.account.project, safe='')}/studies/"
         ):
+            if not {"internal_name", "metadata"} & each.keys():  # a list may tell less than a look at one
+                each = {**each, **self._client.read("look up a study", study_path(each["id"]))}
             key = key_of(each)
             if key and (key not in found or _rank(each) < _rank(found[key])):
                 found[key] = each
