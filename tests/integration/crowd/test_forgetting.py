@@ -18,7 +18,7 @@ from humaneval.crowd.forget import forget
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
-from humaneval.crowd.person import find_person, rows_about
+from humaneval.crowd.person import find_person, names_in_exports, rows_about
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.purge import purge
@@ -55,6 +55,7 @@ def test_the_books_stay_explained_without_the_person(
     whose, before = person("Ada").id, spent(open_study(engine, "study"))
     with reading(engine) as session:
         about = rows_about(session, find_person(session, whose))
+        assert set(names_in_exports(session, find_person(session, whose))) == {"study"}
     assert {of.name for of, lines in about.items() if lines} == {
         "workers",
         "worker_identities",
