@@ -199,11 +199,6 @@ def _lines(session: Session | Connection, of: Table, condition: Any) -> Lines:
 
 def names_in_exports(session: Session, person: Person) -> dict[str, str]:
     """The person's name in the exports of each study."""
-    studies = session.scalars(
-        select(StudyRow)
-        .join(AssignmentRow, AssignmentRow.study_id == StudyRow.id)
-        .where(AssignmentRow.worker_id == person.id)
-        .distinct()
-        .order_by(StudyRow.id)
-    )
+    theirs = select(AssignmentRow.study_id).where(AssignmentRow.worker_id == person.id)
+    studies = session.scalars(select(StudyRow).where(StudyRow.id.in_(theirs)).order_by(StudyRow.id))
     return {study.name: names_of(session, study).worker(person.pseudonym) for study in studies}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, IntegrityError, InternalError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
@@ -31,6 +31,14 @@ from humaneval.text import command
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
+REFUSED, ONLY_READ = "42501", "25006"
+"""PostgreSQL's codes for a role without the permission, and for a database that can only be read. Its words
+may be in any language."""
+LOCKED = "55P03"
+"""PostgreSQL's code for a lock that another session held too long."""
+NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "42P01", "42703"})
+"""Codes that psycopg counts among errors of programs, and that are none: the two above, a transaction that
+was idle or took too long, and a table or column that is gone because another database stands in its place."""
 PAUSE = 0.05
 """The longest pause, in seconds, between two transactions of a verb that writes many."""
 IDLE_SECONDS = 0.1
@@ -66,7 +74,8 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
-        engine = create_engine(url, connect_args={"options": "-c timezone=UTC"}, **options)
+        waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s"
+        engine = create_engine(url, connect_args={"options": waits}, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"
@@ -223,13 +232,17 @@ def store_errors(engine: Engine) -> Iterator[None]:
 def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
     """What a person reads about an error of the driver; None for what is no trouble with the database."""
     reason = str(error.orig).strip().splitlines()[0]
-    read_only = "read-only transaction" in reason or "readonly database" in reason
-    if type(error) not in (OperationalError, DatabaseError) and not (
-        read_only and isinstance(error, InternalError)
-    ):
+    code = getattr(error.orig, "sqlstate", None)
+    read_only = code == ONLY_READ or "readonly database" in reason
+    if type(error) not in (OperationalError, DatabaseError) and code not in NO_BUGS:
         return None
     where = engine.url.render_as_string(hide_password=True)
-    if "locked" in reason:
+    if code == REFUSED:
+        return StoreError(
+            f"the database {where} does not let you do this: {reason}",
+            "Ask for the permission, or name another role with --database.",
+        )
+    if code == LOCKED or "locked" in reason:
         return StoreError(
             f"the database {where} was busy for {BUSY_SECONDS} s", "Another program is using it. Try again."
         )

@@ -37,6 +37,7 @@ from humaneval.store.types import now
 from humaneval.study.asked import asked_by
 from humaneval.text import refused_characters
 from humaneval.web.giving_way import OpenForms
+from humaneval.web.messages import message
 from humaneval.web.prolific_check import Checker
 from humaneval.web.security import allow_fetches
 
@@ -63,6 +64,16 @@ def context() -> Context:
     """The context of the current application."""
     found: Context = current_app.extensions["humaneval"]
     return found
+
+
+def unknown(what: str) -> Response:
+    """For an address that leads to no `hit`, or to no `link`.
+
+    Raises StoreError if the database is another one than at the start. Whoever sends answers gets them back.
+    """
+    if request.method == "POST":
+        context().identity.check()
+    return message(f"unknown_{what}_heading", f"unknown_{what}_text", status=404)
 
 
 def hit_with(key: str) -> FoundHit | None:

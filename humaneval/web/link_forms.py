@@ -49,6 +49,7 @@ from humaneval.web.forms import (
     reopened,
     see_other,
     token_of,
+    unknown,
     with_gaps,
     work_with,
 )
@@ -76,7 +77,7 @@ def welcome(key: str) -> Response:
     """What the study is about, and a button to begin. Nothing is stored."""
     hit = _find(key)
     if hit is None:
-        return _unknown()
+        return unknown("link")
     if only_looking():
         return Response(status=204)
     # Each page of an open link stands for one person: pressing its button twice claims one row.
@@ -106,7 +107,7 @@ def begin(key: str) -> Response:
     """Claim a row for this person and redirect to it: an address to come back to."""
     hit = _find(key)
     if hit is None:
-        return _unknown()
+        return unknown("link")
     given = _given(hit, request.form)
     visitor = _visitor(hit, given)
     if visitor is None:
@@ -144,7 +145,7 @@ def show(key: str, token: str) -> Response:
     hit = _find(key)
     assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
-        return _unknown()
+        return unknown("link")
     if only_looking():
         return Response(status=204)
     found = reopened(hit, assignment_id)
@@ -165,7 +166,7 @@ def answer(key: str, token: str) -> Response:
     hit = _find(key)
     assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
-        return _unknown()
+        return unknown("link")
     work = work_with(assignment_id)
     if work.answered is None:
         fields = known_fields(request.form, work)
@@ -271,7 +272,7 @@ def _refusal(hit: FoundHit, found: Opened, visitor: _Visitor | None = None) -> R
         return _sent_away(Ended.SCREENED_OUT, hit, visitor, "kept_out_heading", "kept_out_link")
     if found.outcome is Outcome.FULL:
         return _sent_away(Ended.QUOTA_FULL, hit, visitor, "full_heading", "full_link")
-    return _unknown()
+    return unknown("link")
 
 
 def _sent_away(
@@ -302,7 +303,3 @@ def _no_panel_id(study: StudyFile, given: Mapping[str, str]) -> Response:
     paragraphs = ["unfilled_panel"] * bool(unfilled) + ["incomplete_panel"]
     text = unfilled[0][:64] if unfilled else ""
     return message("incomplete_heading", *paragraphs, status=400, names=names, text=text)
-
-
-def _unknown() -> Response:
-    return message("unknown_link_heading", "unknown_link_text", status=404)
