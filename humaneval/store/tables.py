@@ -392,10 +392,8 @@ class PaymentRow(Base):
     reason: Mapped[str] = mapped_column(default="")
     state: Mapped[str]
     paid_at: Mapped[datetime | None]
-    elsewhere: Mapped[bool] = mapped_column(default=False)
-    """Whether a person paid it by hand, outside of the platform, and entered it here."""
-    settled_at: Mapped[datetime | None]
-    """At a marketplace of one's own, which moves no money: when somebody entered that it was paid by hand."""
+    elsewhere: Mapped[bool] = mapped_column(default=False)  # paid by hand, outside of the platform
+    settled_at: Mapped[datetime | None]  # when what one's own marketplace approved was entered as paid
 
 
 METADATA = Base.metadata

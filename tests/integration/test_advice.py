@@ -58,6 +58,7 @@ NOT_WALKED = {
     ),
     "humaneval/cli/up.py: report x --out report.html": UP,
     "humaneval/cli/up.py: review x --approve": UP,
+    "humaneval/cli/up.py: review x --paid": UP,
     "humaneval/cli/infill.py: infill Anna left. ____ She slept.": "a terminal that waits for a text",
     "humaneval/crowd/advice.py: approve x ID --to local": "strays: tests/integration/crowd/test_strays.py",
     "humaneval/crowd/advice.py: publish x --to link --places NUMBER": "answers that come late, by link",
@@ -213,6 +214,8 @@ class Walk:
         line = self.filled(line)
         words = shlex.split(line)
         assert words[1:3] == ["--database", DATABASE], f"another database: {line}"
+        if words[3:5] == ["study", "delete"] or "--from" in words:
+            return False  # the other of two ways: tests/integration/test_from_table.py goes it
         if words[-1] == "serve":
             self.start(line)
             return False
