@@ -59,7 +59,7 @@ def settled(session: Session, study: Study, endpoint: str) -> Decimal:
     return sum((one.amount for one in there), Decimal("0.00"))
 
 
-def _owed(study: Study, endpoint: str) -> Select[tuple[PaymentRow]]:
+def _owed(study: Study, endpoint: str) -> Select[PaymentRow]:
     return select(PaymentRow).where(
         PaymentRow.study_id == study.id,
         PaymentRow.endpoint == endpoint,

@@ -37,8 +37,6 @@ LOOKS = {"list", "show", "status", "review", "score", "doctor", "worker", "confi
 """Verbs that only show something. They must succeed, and need not move anything on."""
 UP = "a program that serves until it is stopped: tests/integration/test_up.py"
 NOT_WALKED = {
-    "humaneval/study/delete.py: study delete x": "tests/integration/test_from_table.py deletes studies",
-    "humaneval/study/from_table_stored.py: study delete x": "tests/integration/test_from_table.py follows it",
     "humaneval/study/unusable_infills.py: generate --generator KIND --as NAME": "names of the person's own",
     "humaneval/store/erase.py: db clean": "a database of 100 MB: tests/unit/test_erasing.py",
     "humaneval/study/scores.py: review x": "tests/integration/test_python.py runs the way out",
