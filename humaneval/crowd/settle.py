@@ -17,7 +17,6 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.tables import PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
-from humaneval.text import command
 
 OWN = ("local",)
 """Endpoints at which what is approved is owed."""
@@ -39,7 +38,7 @@ def settle(study: Study, endpoint: str, *, dry_run: bool = False) -> Settled:
     if endpoint not in OWN:
         raise UsageError(
             f"--paid is for a marketplace of your own, and what is approved at {endpoint} counts as paid",
-            f"The sum: `{command('status', study.name)}`.",
+            "There is nothing to enter.",
         )
     with writing(study.engine) if not dry_run else reading(study.engine) as session:
         if not dry_run:
