@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -241,12 +241,10 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     submitted = [*collected, *arrived]
     new = len(arrived) if by_link else len(there.new)
     gone = there.gone | known_gone(study, endpoint)
-    planned = places = sum(hit.assignments for hit in hits)
-    if by_link:  # any number of links may lead to the same rows
-        planned = min(planned, records.rows) + sum(line.row_replaced for line in work)
+    places = sum(hit.assignments for hit in hits)
+    planned = _rows_of_links(places, work, records) if by_link else places
     began = min((line.opened_at or moment for line in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
-    over = sum(_is_over(hit, moment) for hit in hits)
     minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
@@ -254,10 +252,8 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     return EndpointStatus(
         endpoint=endpoint,
         hits=len(hits),
-        hits_up=sum(
-            hit.external_id is not None and hit.id not in gone and not _is_over(hit, moment) for hit in hits
-        ),
-        hits_over=over,
+        hits_up=sum(_is_up(hit, gone, moment) for hit in hits),
+        hits_over=sum(_is_over(hit, moment) for hit in hits),
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=planned,
@@ -298,6 +294,15 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
 
 def _why_unusable(line: AssignmentRow) -> str:
     return line.excluded or ("rejected" if line.state == "rejected" else "")
+
+
+def _rows_of_links(places: int, work: Sequence[AssignmentRow], records: _Records) -> int:
+    """Any number of links may lead to the same rows."""
+    return min(places, records.rows) + sum(line.row_replaced for line in work)
+
+
+def _is_up(hit: HitRow, gone: Collection[int], moment: datetime) -> bool:
+    return hit.external_id is not None and hit.id not in gone and not _is_over(hit, moment)
 
 
 def _is_over(hit: HitRow, moment: datetime) -> bool:

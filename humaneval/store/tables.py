@@ -371,5 +371,3 @@ class ResponseRow(Base):
 
 METADATA = Base.metadata
 """All tables of this module. Take it from here: `Base` alone has no table before this module is loaded."""
-METADATA = Base.metadata
-"""All tables of this module. Take it from here: `Base` alone has no table before this module is loaded."""
