@@ -66,6 +66,12 @@ def context() -> Context:
     return found
 
 
+_UNKNOWN = {
+    "hit": ("unknown_hit_heading", "unknown_hit_text"),
+    "link": ("unknown_link_heading", "unknown_link_text"),
+}
+
+
 def unknown(what: str) -> Response:
     """For an address that leads to no `hit`, or to no `link`.
 
@@ -73,7 +79,8 @@ def unknown(what: str) -> Response:
     """
     if request.method == "POST":
         context().identity.check()
-    return message(f"unknown_{what}_heading", f"unknown_{what}_text", status=404)
+    heading, text = _UNKNOWN[what]
+    return message(heading, text, status=404)
 
 
 def hit_with(key: str) -> FoundHit | None:
