@@ -301,7 +301,7 @@ def test_X21_X54_what_every_message_advises_works_as_it_is_printed(walk: Walk) -
     _at_a_marketplace_that_lost_everything(walk)
     unseen = {
         f"{site.where.rpartition(':')[0]}: {' '.join(site.words)}"
-        for path, tree in modules()
+        for path, tree in modules(with_commands=True)
         for site in sites(path, tree)
         if not any(site.fits(line, DATABASE) for line in walk.advised)
     }
