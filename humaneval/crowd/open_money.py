@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.compensate import COMPENSATE
 from humaneval.crowd.ledger import APPROVE, BONUS, REJECT
-from humaneval.crowd.panel_postbacks import postback_subject
+from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.participants import COMPENSATION
-from humaneval.crowd.person import OUTBOX, postbacks_about, writes_about
+from humaneval.crowd.person import OUTBOX, writes_about, writes_about_forms
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.published import names_of
@@ -70,8 +70,13 @@ def open_money(session: Session, workers: Collection[int], now: datetime) -> lis
     ]
     pending = (OUTBOX.c.state == "pending", OUTBOX.c.operation.in_(MONEY))
     found += _unsure(session, writes_about(session, workers, *pending), studies)
-    untold = (OUTBOX.c.state == "pending", OUTBOX.c.created_at > now - PANEL_HAS)
-    waiting = {line["subject"] for line in postbacks_about(session, {form.id for form in forms}, *untold)}
+    named = [{"id": form.id, "external_id": form.external_id} for form in forms]
+    waiting = {
+        line["subject"]
+        for line in writes_about_forms(session, named)
+        if line["operation"] == POSTBACK and line["state"] == "pending"
+        if line["created_at"] > now - PANEL_HAS
+    }
     return found + [
         _not_credited(session, studies[form.study_id], form)
         for form in forms

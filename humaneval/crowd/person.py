@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, s
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
+from humaneval.crowd.ask_return import ASK_RETURN, return_subject
 from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.panels import in_any_study, of_a_study
 from humaneval.crowd.pseudonyms import NAMELESS, pseudonym
@@ -163,7 +164,7 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
     work = found[table(AssignmentRow)]
     found[OUTBOX] = [
         *writes_about(session, [person.id]),
-        *postbacks_about(session, {line["id"] for line in work}),
+        *writes_about_forms(session, work),
     ]
     personal = and_(HITS.c.audience == "personal", HITS.c.id.in_({line["hit_id"] for line in work}))
     found[HITS] = _lines(session, HITS, personal)
@@ -185,13 +186,16 @@ def writes_about(
     return [line for line in named if worker_in(line["subject"]) in wanted]
 
 
-def postbacks_about(session: Session, work: Collection[int], *where: ColumnElement[bool]) -> Lines:
-    """The calls that tell a panel of these forms, by our ids, if also `where` holds."""
-    subjects = [postback_subject(each) for each in sorted(work)]
+def writes_about_forms(session: Session, work: Collection[Mapping[str, Any]]) -> Lines:
+    """The writes whose subject names one of these forms: calls that tell a panel of it, by our id, and
+    requests to return it, by the platform's."""
+    named = {POSTBACK: [postback_subject(line["id"]) for line in work]}
+    named[ASK_RETURN] = [return_subject(line["external_id"]) for line in work]
     found: list[Mapping[str, Any]] = []
-    for some in batches(subjects, ASKED_FOR):
-        mine = and_(OUTBOX.c.operation == POSTBACK, OUTBOX.c.subject.in_(some), *where)
-        found += _lines(session, OUTBOX, mine)
+    for operation, subjects in named.items():
+        for some in batches(sorted(subjects), ASKED_FOR):
+            mine = and_(OUTBOX.c.operation == operation, OUTBOX.c.subject.in_(some))
+            found += _lines(session, OUTBOX, mine)
     return found
 
 
