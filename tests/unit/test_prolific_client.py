@@ -446,3 +446,14 @@ def test_pay_is_compared_with_the_newest_recommendation(server: Answers, hourly:
     balance, *advice = account_lines(platform, Decimal(hourly), "£")
     assert balance == "Balance at the stand-in: £12.50 of play money."
     assert [each.partition(" It counts")[0] for each in advice] == ([told] if told else [])
+
+
+def test_P38_a_draft_that_is_corrected_without_an_answer_is_looked_up(server: Answers) -> None:
+    draft = {"id": "D", "internal_name": "humaneval fKEY", "status": "UNPUBLISHED"}
+    server.to("GET", "/projects/P/studies/", {"results": [draft]})
+    server.to("PATCH", "/studies/D/", (204, None))
+    server.to("GET", "/studies/D/", {**draft, "reward": 999})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    with pytest.raises(PlatformError, match="made the draft D with another reward: 999, not 150"):
+        platform.publish(offer(), "token")
+    assert server.calls("POST") == []
