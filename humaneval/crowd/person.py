@@ -15,10 +15,13 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, s
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
+from humaneval.crowd.ask_return import ASK_RETURN, return_subject
+from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.panels import in_any_study, of_a_study
 from humaneval.crowd.pseudonyms import NAMELESS, pseudonym
 from humaneval.crowd.workers import pseudonym_in
 from humaneval.errors import UsageError
+from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.published import PSEUDONYM_KEY, names_of
 from humaneval.store.tables import (
     METADATA,
@@ -159,7 +162,10 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
         ]
         found[one] = _lines(session, one, or_(*theirs))
     work = found[table(AssignmentRow)]
-    found[OUTBOX] = writes_about(session, [person.id])
+    found[OUTBOX] = [
+        *writes_about(session, [person.id]),
+        *writes_about_forms(session, work),
+    ]
     personal = and_(HITS.c.audience == "personal", HITS.c.id.in_({line["hit_id"] for line in work}))
     found[HITS] = _lines(session, HITS, personal)
     submitted = EVENTS.c.about.in_({line["external_id"] for line in work})
@@ -178,6 +184,19 @@ def writes_about(
     wanted = set(workers)
     named = _lines(session, OUTBOX, and_(_NAMES_A_WORKER, *where))
     return [line for line in named if worker_in(line["subject"]) in wanted]
+
+
+def writes_about_forms(session: Session, work: Collection[Mapping[str, Any]]) -> Lines:
+    """The writes whose subject names one of these forms: calls that tell a panel of it, by our id, and
+    requests to return it, by the platform's."""
+    named = {POSTBACK: [postback_subject(line["id"]) for line in work]}
+    named[ASK_RETURN] = [return_subject(line["external_id"]) for line in work]
+    found: list[Mapping[str, Any]] = []
+    for operation, subjects in named.items():
+        for some in batches(sorted(subjects), ASKED_FOR):
+            mine = and_(OUTBOX.c.operation == operation, OUTBOX.c.subject.in_(some))
+            found += _lines(session, OUTBOX, mine)
+    return found
 
 
 def subjects_about(session: Session, after: int = 0) -> Iterator[Row[int, str]]:

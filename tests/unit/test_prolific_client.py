@@ -13,6 +13,7 @@ from humaneval import __version__
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
+from humaneval.crowd.prolific.advice import account_lines
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.draft import OUTCOMES, body, new_codes, refuse, terms_of
 from humaneval.crowd.prolific.platform import Prolific
@@ -424,3 +425,35 @@ def test_P38_an_amount_that_is_none_is_said(server: Answers) -> None:
     platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
     with pytest.raises(PlatformError, match="says ten pounds where an amount should be"):
         platform.balance()
+
+
+@pytest.mark.parametrize(
+    ("hourly", "told"),
+    [
+        ("5.99", "£5.99 an hour is below the £6.00 that Prolific asks for at least."),
+        ("8.99", "Prolific recommends £9.00 an hour."),
+        ("9.00", ""),
+    ],
+)
+def test_pay_is_compared_with_the_newest_recommendation(server: Answers, hourly: str, told: str) -> None:
+    server.to("GET", "/workspaces/", page(["W"]))
+    server.to("GET", "/workspaces/W/projects/", page(["P"]))
+    server.to("GET", "/workspaces/W/balance/", {"currency_code": "GBP", "available_balance": 1250})
+    newest = {"currency": "GBP", "min_reward_per_hour": 600, "recommended_reward_per_hour": 900}
+    older = {"currency": "GBP", "min_reward_per_hour": 500, "recommended_reward_per_hour": 750}
+    server.to("GET", "/reward-recommendations/?workspace_id=W&currency=GBP", [newest, older])
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    balance, *advice = account_lines(platform, Decimal(hourly), "£")
+    assert balance == "Balance at the stand-in: £12.50 of play money."
+    assert [each.partition(" It counts")[0] for each in advice] == ([told] if told else [])
+
+
+def test_P38_a_draft_that_is_corrected_without_an_answer_is_looked_up(server: Answers) -> None:
+    draft = {"id": "D", "internal_name": "humaneval fKEY", "status": "UNPUBLISHED"}
+    server.to("GET", "/projects/P/studies/", {"results": [draft]})
+    server.to("PATCH", "/studies/D/", (204, None))
+    server.to("GET", "/studies/D/", {**draft, "reward": 999})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    with pytest.raises(PlatformError, match="made the draft D with another reward: 999, not 150"):
+        platform.publish(offer(), "token")
+    assert server.calls("POST") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -20,6 +21,7 @@ from humaneval.crowd.ledger import spent
 from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
@@ -28,6 +30,7 @@ from humaneval.market.prolific.tables import Status
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow
 from humaneval.study.enlarge import enlarge
+from humaneval.study.money_paid import pretended_at
 from humaneval.study.planned_cost import planned_cost
 from tests.commands import Command
 from tests.integration.prolific.people import Person, World
@@ -368,6 +371,19 @@ def test_P15_nothing_that_spends_leaves_for_the_real_host_without_live(sqlite_en
         there.bonus("S", "P", Decimal("1.00"), "thanks", "B")
     with pytest.raises(UsageError, match="--live"):
         there.publish(object(), "")
+
+
+def test_P15_money_is_play_money_only_where_the_study_went_in_the_end(world: World) -> None:
+    world.plan()
+    with writing(world.engine) as session:  # an interrupted try had gone to the stand-in
+        row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "publish")).one()
+        row.request = {**row.request, "stand_in": True}
+    real = replace(prolific(world.server.url), spends_money=True)
+    given = {"token": world.server.token, "project": world.project, "wait": world.wait}
+    there = world.at(Prolific(real, world.engine, live=True, **given))
+    publish_hits(there, public_url=world.forms)
+    with reading(world.engine) as session:
+        assert "prolific" not in pretended_at(session, there.id)
 
 
 def test_more_forms_are_more_places_of_the_same_study(anywhere: World) -> None:
