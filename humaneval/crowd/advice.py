@@ -131,8 +131,8 @@ def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator
         yield Line(f"{line.hits_unsent} of them were not sent yet: ", go_on, waits=True)
     if line.median_minutes is not None and line.hourly is not None:
         yield Line(
-            f"Median time {time_taken(line.median_minutes)}: {sign}{line.hourly} an hour, expected"
-            f" {sign}{line.hourly_expected}."
+            f"Median time {time_taken(line.median_minutes)}{' (simulated)' * line.by_programs}:"
+            f" {sign}{line.hourly} per hour, expected {sign}{line.hourly_expected}."
         )
 
 

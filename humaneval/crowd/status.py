@@ -100,6 +100,8 @@ class EndpointStatus(NamedTuple):
     """From opening a form to having its answers; None while there are no answers."""
     hourly: Decimal | None
     """The hourly wage of a worker who took the median time; None also if nothing is paid."""
+    by_programs: bool
+    """Whether programs sent some of the forms: then the time and the wage are no people's."""
     hourly_expected: Decimal
     """The same for a worker who takes `expected_minutes`."""
     hits_differ: tuple[Difference, ...]
@@ -283,6 +285,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         compensations_due=records.due.get(endpoint, 0),
         median_minutes=minutes,
         hourly=hourly_at(reward, minutes),
+        by_programs=any(line.by_program for line in submitted),
         hourly_expected=study.settings.hit.hourly,
         hits_differ=differing(study, endpoint),
         currency=study.settings.hit.currency,

@@ -232,5 +232,10 @@ def hourly(data: ReportData) -> Section:
     return Section(
         "hourly",
         "Pay per hour",
-        pay_table(data.hourly, money.hourly_target if money else None, money.currency if money else "USD"),
+        pay_table(
+            data.hourly,
+            money.hourly_target if money else None,
+            money.currency if money else "USD",
+            simulated=data.answerers.programs > 0,
+        ),
     )

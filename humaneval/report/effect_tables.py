@@ -253,7 +253,7 @@ def workers_table(analysis: Analysis) -> ReportTable:
 
 
 def pay_table(
-    pay: Pay | NotEstimable, target: Decimal | None, currency: str
+    pay: Pay | NotEstimable, target: Decimal | None, currency: str, *, simulated: bool = False
 ) -> tuple[str | ReportTable, ...]:
     """What annotators earned per hour, by three ways of counting time."""
     if isinstance(pay, NotEstimable):
@@ -285,7 +285,7 @@ def pay_table(
     return (
         ReportTable(
             "hourly_pay",
-            f"Pay per hour, {currency}, by three ways of counting time",
+            f"Pay per hour{' (simulated)' * simulated}, {currency}, by three ways of counting time",
             (
                 Column("time", "Time", False),
                 Column("median", "Median", unit=f"{currency} per hour"),

@@ -2,7 +2,7 @@
 number.
 
 Systems are compared with each other in one family, two-sided. Whether each is below Human is a second family,
-one-sided. Control is a gate and Human a ceiling: neither competes.
+one-sided. Control is a gate and Human the upper end: neither competes.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ def test_the_scores_stand_with_counts_intervals_and_values_before_exclusions(
 def test_c50_the_page_shows_every_exclusion_with_its_numbers(bare: str) -> None:
     text = prose(bare)
     assert "Collected 40 160" in text
-    assert "Missed a Control passage 2 8 38 152" in text
+    assert "Missed a Control passage 38 152 2 8" in text
     assert "Analysed 38 152" in text
 
 
@@ -273,7 +273,7 @@ def test_stories_are_counted_for_each_generator_where_few_are_warned_of() -> Non
 
 
 def test_the_wage_is_among_the_first_figures_only_if_five_people_worked() -> None:
-    wage = "$12.00 an hour, at the median time"
+    wage = "$12.00 per hour, at the median time"
     assert wage in prose(render_report(whole(score(responses()))))
     assert wage not in prose(render_report(whole(score(responses(annotators=4)))))
 

@@ -213,12 +213,15 @@ def test_X11_the_t_quantile_is_named_only_where_it_widens_an_interval() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("none", "27 of 30 Control passages were noticed; nobody was excluded for missing one."),
+        ("none", "Annotators noticed 27 of 30 Control passages; nobody was excluded for missing one."),
         (
             "annotator",
-            "Before annotators were excluded for missing one, 27 of 30 Control passages were noticed.",
+            "Before annotators were excluded for missing one, they noticed 27 of 30 Control passages.",
         ),
-        ("row", "Before forms with a missed one were left out, 27 of 30 Control passages were noticed."),
+        (
+            "row",
+            "Before forms with a missed one were left out, annotators noticed 27 of 30 Control passages.",
+        ),
     ],
 )
 def test_X11_what_became_of_missed_controls_is_what_the_rule_says(
