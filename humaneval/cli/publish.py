@@ -43,7 +43,7 @@ from humaneval.text import command, counted
 @click.option(
     "--top-up",
     is_flag=True,
-    help='Hand out the rows of excluded annotators again, if the study says top_up = "ask".',
+    help='Hand out the forms of excluded annotators again, if the study says top_up = "ask".',
 )
 @click.option(
     "--people",
@@ -160,8 +160,8 @@ def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) 
     if not plan.lost_rows or options.dry_run or options.as_json or not sys.stdin.isatty():
         return plan
     question = (
-        f"{counted(plan.lost_rows, 'row', 'was', 'were')} lost to excluded annotators. Hand them out again at"
-        f" {at.endpoint}?"
+        f"{counted(plan.lost_rows, 'form', 'was', 'were')} lost to excluded annotators. Hand them out again"
+        f" at {at.endpoint}?"
     )
     return plan_hits(at, static=static, top_up=True) if click.confirm(question, err=True) else plan
 
@@ -179,7 +179,7 @@ def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
             f" their work can be taken in: {accept}"
         )
     if plan.lost_rows:
-        lost = counted(plan.lost_rows, "row", "was", "were")
+        lost = counted(plan.lost_rows, "form", "was", "were")
         say(f"{lost} lost to excluded annotators; --top-up hands them out again.")
     what = f"{sign}{cost.rewards} rewards + {sign}{cost.fees} fees"
     if at.endpoint in NO_FEES:

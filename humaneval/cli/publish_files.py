@@ -42,7 +42,7 @@ def publish_files(
         emit({"endpoint": at.endpoint, "forms": batch.forms, "lost_rows": plan.lost_rows, "files": files})
         return
     if plan.lost_rows:
-        lost = counted(plan.lost_rows, "row", "was", "were")
+        lost = counted(plan.lost_rows, "form", "was", "were")
         say(f"{lost} lost to excluded annotators; --top-up hands them out again.", err=True)
     say(f"{counted(batch.forms, 'form')} written: {' and '.join(files)}")
     say("Make a project of the layout and a batch of the table, with one assignment for each line.")

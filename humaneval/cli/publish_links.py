@@ -56,7 +56,7 @@ def publish_links(
     plan = plan_hits(at, invitations=invitations, top_up=top_up, dry_run=options.dry_run)
     if plan.lost_rows:
         say(
-            f"{counted(plan.lost_rows, 'row', 'was', 'were')} lost to excluded annotators; --top-up hands"
+            f"{counted(plan.lost_rows, 'form', 'was', 'were')} lost to excluded annotators; --top-up hands"
             " them out again.",
             err=True,
         )

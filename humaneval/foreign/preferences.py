@@ -73,7 +73,7 @@ def sign_tests(
     With a `reference` it stands second, and only its pairs are shown.
     """
     if ties == "davidson":
-        raise UsageError("--ties davidson goes with --show bradley-terry", "half, or left-out.")
+        raise UsageError("--ties davidson goes with --show bradley-terry", "Choose half or left-out.")
     named = pd.unique(made.frame[[FIRST, SECOND]].to_numpy().ravel()).tolist()
     _check(reference, named)
     who = clusters(made.frame)

@@ -133,7 +133,7 @@ def bradley_terry(
     1.0986
     """
     if ties not in ("davidson", "half", "left out"):
-        raise UsageError(f"there is no rule of ties {ties!r}", "davidson, half, or left out.")
+        raise UsageError(f"there is no rule of ties {ties!r}", "Choose davidson, half or left out.")
     bouts = _bouts(first, second, outcomes)
     by = two_way(workers, stories, bouts.outcome.size)
     kept = bouts.outcome != 0.0 if ties == "left out" else np.ones(bouts.outcome.size, dtype=np.bool_)

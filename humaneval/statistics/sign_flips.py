@@ -91,7 +91,7 @@ def sign_flip_test(
     0.125
     """
     if alternative not in ("two-sided", "less", "greater"):
-        raise UsageError(f"there is no alternative {alternative!r}", "two-sided, less or greater.")
+        raise UsageError(f"there is no alternative {alternative!r}", "Choose two-sided, less or greater.")
     if not np.issubdtype(contributions.dtype, np.integer):
         raise InputError("signs are flipped of whole numbers")
     common = int(np.gcd.reduce(contributions)) if contributions.size else 0

@@ -81,7 +81,7 @@ def sign_test(
     """
     check_level(level)
     if ties not in ("left out", "half"):
-        raise UsageError(f"there is no rule of ties {ties!r}", "left out, or half.")
+        raise UsageError(f"there is no rule of ties {ties!r}", "Choose left out or half.")
     y = numbers(outcomes, "outcomes")
     if not np.isin(y, (-1.0, 0.0, 1.0)).all():
         raise InputError("outcomes of a preference must be 1, 0 or -1")

@@ -164,7 +164,7 @@ def test_without_its_secret_a_panels_link_is_not_made(
     said = command("publish", "study", "--to", "link", "--panel")
     assert (said.code, "HUMANEVAL_PANEL_SECRET" in said.err) == (2, True)
     said = command("publish", "study", "--to", "link")
-    assert (said.code, "people of this link were not sent by the panel" in said.err) == (0, True)
+    assert (said.code, "the panel did not send the people of this link" in said.err) == (0, True)
 
 
 def test_simulated_annotators_rehearse_a_panel_whose_ids_they_do_not_have(
