@@ -95,19 +95,34 @@ def where(facts: PeopleFacts) -> str:
 
 def required(settings: StudyFile) -> str:
     """What was required of people, as far as the platform checks it."""
-    asked, wanted = settings.participants, []
-    if asked.countries:
-        wanted.append(f"country: {', '.join(asked.countries)}")
-    if asked.min_approved_percent:
-        wanted.append(f"{asked.min_approved_percent} % of earlier work approved")
-    if asked.min_approved_hits:
-        wanted.append(f"{counted(asked.min_approved_hits, 'task')} approved before")
-    if asked.masters:
-        wanted.append("Masters of Mechanical Turk")
-    wanted += [f"qualification {one.id}{' lacking' if one.lacking else ''}" for one in asked.qualifications]
-    if asked.exclude_studies:
-        wanted.append(f"no participation in {', '.join(asked.exclude_studies)}")
+    wanted = list(_requirements(settings))
     return f"Required: {'; '.join(wanted)}." if wanted else "Nothing is required of people."
+
+
+def is_anything_required(settings: StudyFile) -> bool:
+    """Whether the study file requires anything of people."""
+    return any(_requirements(settings))
+
+
+def _requirements(settings: StudyFile) -> Iterator[str]:
+    asked, there = settings.participants, settings.prolific
+    if asked.countries:
+        yield f"country: {', '.join(asked.countries)}"
+    if asked.min_approved_percent:
+        yield f"{asked.min_approved_percent} % of earlier work approved"
+    if asked.min_approved_hits:
+        yield f"{counted(asked.min_approved_hits, 'task')} approved before"
+    if asked.masters:
+        yield "Masters of Mechanical Turk"
+    for one in asked.qualifications:
+        yield f"qualification {one.id}{' lacking' if one.lacking else ''}"
+    if asked.exclude_studies:
+        yield f"no participation in {', '.join(asked.exclude_studies)}"
+    if there.devices:
+        yield f"at Prolific a device of these: {', '.join(there.devices)}"
+    for each in there.filters:
+        values = {name: value for name, value in each.items() if name != "filter_id"}
+        yield f"Prolific's filter {each['filter_id']}, {json.dumps(values, ensure_ascii=False)}"
 
 
 def kept(settings: StudyFile) -> Iterator[str]:

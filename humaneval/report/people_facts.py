@@ -82,7 +82,7 @@ def _agreed(session: Session, study: Study) -> tuple[AgreedTo, ...]:
     rows = session.execute(
         select(ConsentTextRow, func.count())
         .join(AssignmentRow, AssignmentRow.consent_hash == ConsentTextRow.hash)
-        .where(AssignmentRow.study_id == study.id)
+        .where(AssignmentRow.study_id == study.id, ~AssignmentRow.by_program)
         .group_by(ConsentTextRow.hash)
         .order_by(ConsentTextRow.channel, ConsentTextRow.hash)
     )

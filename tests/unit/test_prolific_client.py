@@ -422,7 +422,11 @@ def test_P38_an_amount_that_is_none_is_said(server: Answers) -> None:
     server.to("GET", "/workspaces/", page(["W"]))
     server.to("GET", "/workspaces/W/projects/", page(["P"]))
     server.to("GET", "/workspaces/W/balance/", {"available_balance": "ten pounds"})
+    server.to("GET", "/studies/S/", {"id": "S"})
     platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    with pytest.raises(PlatformError, match="did not say 'total_available_places'") as caught:
+        platform.more_places("S", 3)
+    assert caught.value.nothing_done
     with pytest.raises(PlatformError, match="says ten pounds where an amount should be"):
         platform.balance()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, MutableSet
+from functools import partial
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -64,14 +65,18 @@ def is_loopback(url: str) -> bool:
 
 
 class Told(dict[str, Any]):
-    """What a call gave. A field that is needed and not there is an error that names it, after the call."""
+    """What a call gave, or a part of it. A field that is needed and not there is an error that names it."""
 
-    def __init__(self, who: str, what: str, said: Mapping[str, Any]) -> None:
+    def __init__(self, who: str, what: str, said: Mapping[str, Any], *, looked: bool = False) -> None:
         super().__init__(said)
-        self._who, self._what = who, what
+        self._who, self._what, self._looked = who, what, looked
 
     def __missing__(self, name: str) -> Any:
-        raise PlatformError(f"{self._who} {name!r} when it was to {self._what}", UNSURE_HINT)
+        raise PlatformError(
+            f"{self._who} did not say {name!r} when it was to {self._what}",
+            "" if self._looked else UNSURE_HINT,
+            nothing_done=self._looked,
+        )
 
 
 class WithHeader(NamedTuple):
@@ -118,15 +123,15 @@ class ProlificClient:
 
     def send(self, what: str, path: str, body: object = None, method: str = "POST") -> Told:
         """Make a call that is sent once, whatever happens. What it gave is empty if that is no object."""
-        return self._told(what, self._call(what, method, path, body))
-
-    def _told(self, what: str, said: object) -> Told:
-        return Told(f"{self._url} did not say", what, said if isinstance(said, dict) else {})
+        said = self._call(what, method, path, body)
+        return said if isinstance(said, Told) else Told(self._url, what, {})
 
     def send_and_read_header(self, what: str, path: str, body: object, *, header: str) -> WithHeader:
         """As `send`, with a header of the answer; empty if it has none."""
         reply = self._reply(what, "POST", path, body)
-        return WithHeader(self._told(what, _read(reply.data)), reply.headers.get(header, ""))
+        said = _read(reply.data)
+        told = Told(self._url, what, said if isinstance(said, dict) else {})
+        return WithHeader(told, reply.headers.get(header, ""))
 
     def pages(
         self, what: str, path: str, query: Mapping[str, object] | None = None
@@ -241,7 +246,8 @@ class ProlificClient:
             attempt += 1
 
     def _call(self, what: str, method: str, path: str, body: object) -> Any:
-        return _read(self._reply(what, method, path, body).data)
+        part = partial(Told, self._url, what, looked=method == "GET")
+        return _read(self._reply(what, method, path, body).data, part)
 
     def _reply(self, what: str, method: str, path: str, body: object) -> urllib3.BaseHTTPResponse:
         headers = {
@@ -321,13 +327,13 @@ def _flat(said: object) -> str:
     return "" if said is None else str(said)
 
 
-def _read(body: bytes) -> Any:
-    """JSON, or else the text as it is."""
+def _read(body: bytes, part: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """JSON, of which `part` makes each object; or else the text as it is."""
     if not body.strip():
         return None
     text = body.decode("utf-8", "replace")
     try:
-        return json.loads(text)
+        return json.loads(text, object_hook=part)
     except (ValueError, RecursionError):
         return text
 
