@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, delete, select, update
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
@@ -28,7 +28,7 @@ from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific.submissions import find_submission
 from humaneval.market.prolific.tables import Status
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, OutboxRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
 from humaneval.study.enlarge import enlarge
 from humaneval.study.money_paid import pretended_at
 from humaneval.study.planned_cost import planned_cost
@@ -185,6 +185,22 @@ def test_a_bonus_is_paid_once_for_each_purpose(anywhere: World) -> None:
     assert bonuses(anywhere, ann) == [Decimal("0.50")] * 2
     books = reconcile(anywhere.at())
     assert (books.bonuses, books.bonuses_there, books.differences) == (Decimal("1.00"), Decimal("1.00"), ())
+
+
+def test_a_bonus_that_a_restored_backup_does_not_know_is_found_and_not_sent_again(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    assert pay(world, ann) == "paid"
+    assert bonuses(world, ann) == [Decimal("0.50")]
+    with writing(world.engine) as session:  # as the backup has it
+        session.execute(delete(PaymentRow))
+        session.execute(delete(OutboxRow).where(OutboxRow.operation == "bonus"))
+    said = pay_bonus(world.at(), assignment=ann.submission, **BONUS)
+    assert (said.state, said.paid_now) == ("paid", False)
+    assert pay(world, ann, purpose="another") == "paid"
+    assert bonuses(world, ann) == [Decimal("0.50")] * 2
+    assert reconcile(world.at()).differences == ()
 
 
 def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world: World) -> None:
