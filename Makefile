@@ -21,10 +21,10 @@ demo: $(VENV)/.models
 quick: check
 	$(PYTEST) -n $(PROCESSORS) tests/unit
 
-# All of them. The last line counts what was left out, by its cause. Types are checked beside the tests: mypy
+# All of them. The last line counts what was left out, by its cause. Code is checked beside the tests: each check
 # keeps one processor busy and leaves the others idle.
-test: lint test-tools
-	$(MAKE) --no-print-directory --jobs=2 types every-test
+test: test-tools
+	$(MAKE) --no-print-directory --jobs=2 every-test check
 
 # A test that fails runs once more, alone: tests/again.py says why. Its cache holds this run's failures and no older.
 every-test: $(VENV)/.test test-tools

@@ -137,7 +137,7 @@ def coverage(design: Design, count: int, seed: int = 20, level: str = "middle") 
     for table in studies(design, (truth, other), count, seed):
         row = score_intervals(table)[0]
         found["score"].count(row.interval, truth, count)
-        found["naive score"].count(wilson(row.x, row.n), truth, count)
+        found["naive score"].count(wilson(int(row.total), row.n), truth, count)
         pair = paired_differences(table)[0]
         found["difference"].count(pair.interval, gap, count)
         means, n = table.means, table.n

@@ -19,7 +19,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from generators.masks.documents import story_document
-from generators.masks.drawing import draw_masks
+from generators.masks.draw_masks import draw_masks
 from generators.masks.hierarchical import Hierarchical
 from generators.masks.spans import Granularity
 from generators.masks.words import word_spans

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
@@ -48,6 +48,13 @@ DEFAULT, KEPT = "default", "database, as `up` served it"
 
 OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
 """Variables, or prefixes of them, that are not settings: the file's name, and what only the tests read."""
+
+
+def _has_a_host(parts: SplitResult) -> bool:
+    try:
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no port, or none that there is
+        return False
 
 
 class Settings(BaseModel):
@@ -124,7 +131,8 @@ class Settings(BaseModel):
         if not value and info.field_name == "market_site":
             return value
         parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        # Paths are added at its end. urlsplit leaves out line ends and tabs.
+        if re.search(r"[\s?#@]", value) or parts.scheme not in ("http", "https") or not _has_a_host(parts):
             raise ValueError("must be a web address such as https://study.example.org")
         return value.rstrip("/")
 

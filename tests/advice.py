@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 ROOMS = ("humaneval", "generators")
 MADE_BY = ("command", "to_accept", "to_pay", "pay_by_hand")
 """Functions that return a command."""
+NAMES_ONE = re.compile(rf"(?<![.\w])(?:{'|'.join(MADE_BY)})\b")
 PRINTED = re.compile(r"`(humaneval [^`\n]*)`|(?:^|[ (])(humaneval [^`\n]*[^`.\n])$", re.MULTILINE)
 
 
@@ -37,11 +38,13 @@ def printed_commands(text: str) -> list[str]:
     return [found[0] or found[1] for found in PRINTED.findall(text)]
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    """Every module of the product: its path from the root, and its tree."""
+def modules(with_commands: bool = False) -> Iterator[tuple[str, ast.Module]]:
+    """Every module of the product, or only those that name a function of `MADE_BY`: its path and its tree."""
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            if not with_commands or NAMES_ONE.search(text):
+                yield str(path.relative_to(ROOT)), ast.parse(text)
 
 
 def sites(path: str, tree: ast.Module) -> Iterator[Site]:

@@ -16,9 +16,10 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from humaneval.running.screenshots import find_chromium
 from tests.conftest import ROOT, lacking
@@ -94,7 +95,9 @@ def chromium_on_path(chromium_path: str, tmp_path: Path, monkeypatch: pytest.Mon
 def _one_chromium(chromium_path: str) -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path, args=FLAGS, timeout=PATIENCE * 1000
+        )
         yield browser
         browser.close()
 
@@ -107,6 +110,13 @@ def chromium(_one_chromium: Browser) -> Iterator[Browser]:
     for profile in _one_chromium.contexts:
         if profile not in others:
             profile.close()
+
+
+def profile(browser: Browser, **options: Any) -> BrowserContext:
+    """A new profile with these Playwright options, which is patient on a busy machine."""
+    made = browser.new_context(**options)
+    made.set_default_timeout(PATIENCE * 1000)
+    return made
 
 
 def _unpacked() -> Path:

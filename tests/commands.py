@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from humaneval.cli.main import main
 from tests.conftest import ROOT
-from tests.forking.program import Program, can_be_forked
+from tests.forking.program import Program, can_be_forked, let_go
 from tests.pace import PATIENCE
 
 
@@ -33,6 +33,11 @@ class Said(NamedTuple):
 
 
 Command = Callable[..., Said]
+
+
+def pytest_unconfigure() -> None:
+    """After the last test no program is started any more."""
+    let_go()
 
 
 @pytest.fixture

@@ -12,19 +12,27 @@ import pytest
 
 from humaneval.text import use_global_options
 
-pytest_plugins = [
-    "tests.pace",
-    "tests.left_out",
+pytest_plugins = ["tests.pace", "tests.left_out"]
+FOR_TESTS = (
     "tests.compiled",
     "tests.postgres",
     "tests.chromium",
     "tests.fixtures",
     "tests.prolific",
     "tests.commands",
-]
+)
+"""Plugins that load most of the toolkit."""
+pytest.register_assert_rewrite(*FOR_TESTS)  # also where another conftest.py imports one first
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("HUMANEVAL_", "AWS_", "DATABASE_URL", "PROLIFIC_")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A process that hands tests out to others runs none, and loads nothing for them."""
+    if not config.getoption("numprocesses", None):
+        for name in FOR_TESTS:
+            config.pluginmanager.import_plugin(name)
 
 
 def lacking(what: str, how: str) -> NoReturn:

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.conftest import lacking
+from tests.pace import PATIENCE
 
 
 def rscript() -> str:
@@ -18,7 +19,7 @@ def in_r(folder: Path, script: str) -> list[str]:
     program = rscript()
     (folder / "test.R").write_text(script, encoding="utf-8")
     done = subprocess.run(
-        [program, "test.R"], cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
+        [program, "test.R"], cwd=folder, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

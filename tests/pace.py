@@ -13,6 +13,7 @@ import gc
 import os
 import shutil
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -32,8 +33,18 @@ LONGEST_FIRST = ("mutants", "schedules", "models", "docs", "browser")
 """Folders whose tests come after the slow ones and before the others: all processes end at about one time."""
 PATIENCE = 300
 """Seconds after which something that has not happened never will, on a machine that is ten times slower."""
+SUMMED, TAKES = 300_000, 0.0082
+"""So many numbers, and the seconds of a processor for them where the limits of tests were measured."""
 ENOUGH = 4 * 2**30
 """Bytes. The whole suite leaves about 0.6 GiB of files behind until it ends."""
+
+
+def slowness() -> float:
+    """How many times as long the same work takes on this processor, now; at least 1. Limits in seconds of a
+    processor are multiplied by it."""
+    began = time.thread_time()
+    sum(number * number for number in range(SUMMED))
+    return max(1.0, (time.thread_time() - began) / TAKES)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     And no example of Hypothesis fails because the machine is busy, or because other examples were drawn
     before. `make test-long` tries more of them, and other ones each time.
     """
-    settings.register_profile("any pace", deadline=None, max_examples=40, derandomize=True)
+    settings.register_profile("any pace", deadline=None, max_examples=25, derandomize=True)
     settings.register_profile("thorough", deadline=None, max_examples=1000)
     settings.load_profile(config.getoption("--hypothesis-profile") or "any pace")
     if memory_is_roomy():

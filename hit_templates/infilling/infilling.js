@@ -271,6 +271,7 @@ async function fill() {
       told.candidates.forEach((candidate, number) => list.append(row(candidate, number, input.dataset.name)));
       count += told.candidates.length;
       card.append(list);
+      if (told.candidates.length < values.samples) card.append(note(`${told.candidates.length} of ${values.samples}: it has no others.`, "quiet"));
     } catch (error) {
       card.append(note(error.message, "error"));
     }

@@ -41,4 +41,7 @@ def init(folder: Path, as_json: bool) -> None:
         return
     for name in files:
         say(f"{folder / name} {'written' if name in new else 'exists; left as it is'}")
-    say(f"Next: {command('stories', 'import', 'FILE')}")
+    made = command("study", "create", "NAME", "--from", "FILE", "--file", folder / STUDY_FILE)
+    say(f"Next, once {folder / STUDY_FILE} says what you want:")
+    say(f"  with a table:  {made}")
+    say(f"  with stories:  {command('stories', 'import', 'FILE')}")

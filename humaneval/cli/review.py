@@ -21,11 +21,14 @@ from humaneval.cli.run import (
     spending,
     to_option,
 )
-from humaneval.crowd.advice import stray_lines, waiting_lines
+from humaneval.crowd.advice import owed_line, stray_lines, waiting_lines
 from humaneval.crowd.as_planned import differing
 from humaneval.crowd.review import Reviewed, review_work
+from humaneval.crowd.settle import Settled, settle
+from humaneval.crowd.status import study_status
 from humaneval.crowd.stood_out import flagged, stood_out
-from humaneval.study.stored import is_simulated, who_answered
+from humaneval.errors import UsageError
+from humaneval.study.stored import Study, is_simulated, who_answered
 
 
 @click.command()
@@ -37,17 +40,30 @@ from humaneval.study.stored import is_simulated, who_answered
     is_flag=True,
     help="Approve all submitted work, excluded or not: work is paid.",
 )
+@click.option(
+    "--paid",
+    is_flag=True,
+    help="Enter that you have paid, by hand, all that is approved at your own marketplace.",
+)
 @spending
 @acting
-def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all: bool) -> None:
+def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all: bool, paid: bool) -> None:
     """List collected work of STUDY, and approve it with --approve.
 
     Shows whom the study's own rule excludes.
 
     An excluded annotator is paid like any other: exclusion concerns scores, not money. Nothing is rejected
     here: `reject` does that, by id and with a reason.
+
+    A marketplace of your own moves no money. Once you have paid people, --paid enters it, so that `status`
+    says what you still owe.
     """
     opened = app.study(study)
+    if paid:
+        if approve_all:
+            raise UsageError("--approve and --paid are two steps", "Approve, pay people, then enter it.")
+        _tell_settled(opened, options, endpoint, settle(opened, endpoint, dry_run=options.dry_run))
+        return
     work, approved = review_work(opened, endpoint), 0
     if approve_all:
         quietly = options.silenced(options.as_json or not options.dry_run)
@@ -67,10 +83,28 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
         say(str(line))
     if approve_all and not options.dry_run:
         say(f"{approved} approved at {endpoint} now.")
+        for owed in (owed_line(one, study) for one in study_status(opened) if one.endpoint == endpoint):
+            if owed:
+                say(str(owed))
     else:
         for line in waiting_lines(study, endpoint, work):
             say(str(line))
     tell_hits(differing(opened, endpoint), endpoint, opened.settings.hit.sign)
+
+
+def _tell_settled(study: Study, options: RunOptions, endpoint: str, done: Settled) -> None:
+    sign = study.settings.hit.sign
+    if options.as_json:
+        facts = {"study": study.name, "endpoint": endpoint, "dry_run": options.dry_run}
+        emit({**facts, "payments": done.payments, "entered": str(done.amount), "before": str(done.before)})
+        return
+    before = f" {sign}{done.before} was entered before." if done.before else ""
+    if not done.payments:
+        say(f"Nothing that is approved at {endpoint} is left to pay.{before}")
+    elif options.dry_run:
+        say(f"Would enter {sign}{done.amount} as paid.{before} Nothing was done.")
+    else:
+        say(f"{sign}{done.amount} is entered as paid.{before} Nothing was sent.")
 
 
 def _document(

@@ -38,7 +38,7 @@ class RunOptions:
     live: bool = False
     """Real money may be spent."""
     spend: str | None = None
-    """The sum that may be spent, in dollars."""
+    """The sum that may be spent, in the currency of the account."""
     dry_run: bool = False
     as_json: bool = False
     quiet: bool = False

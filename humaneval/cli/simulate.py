@@ -83,8 +83,8 @@ def simulate(
     permanently.
 
     `humaneval serve` must be running, with `humaneval market serve` for --to local, and
-    `humaneval prolific serve` for --to prolific. If the study has a control, let the annotators notice it
-    with --skill control=1.
+    `humaneval prolific serve` for --to prolific. Unless --skill says otherwise, they notice the control, as
+    people who read do, and nothing else of a machine.
     """
     opened, where = app.study(study), where or app.where(study)
     there = endpoint(where, app.settings)
@@ -106,7 +106,7 @@ def simulate(
             "Simulated annotators run no scripts. Rehearse with another study, published without --static.",
         )
     generators = opened.settings.design.generators
-    skilled = parse_skills(skills, generators)
+    skilled = parse_skills(skills, generators, opened.settings.design.control)
     crowd = crowd_for(opened, annotators or _rows(opened), skilled, careless=careless, seed=seed)
     mark_simulated(opened)
     try:
@@ -180,9 +180,10 @@ def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
     return key
 
 
-def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]) -> Skills:
-    """Skills as given: `0.5` for all generators, `ilm=0.4` for one."""
-    default, by_generator = 0.0, {}
+def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...], control: str = "") -> Skills:
+    """Skills as given: `0.5` for all generators, `ilm=0.4` for one. Without any for the control, annotators
+    notice it: else none of their answers would count."""
+    default, by_generator, everybody = 0.0, {}, False
     for text in texts:
         name, equals, number = text.rpartition("=")
         try:
@@ -198,5 +199,7 @@ def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]) -> Skills:
         if equals:
             by_generator[name] = skill
         else:
-            default = skill
+            default, everybody = skill, True
+    if control in generators and not everybody:
+        by_generator.setdefault(control, 1.0)
     return Skills(default, by_generator)

@@ -24,7 +24,6 @@ from humaneval.running.up import Addresses, bring_up
 from humaneval.store.engine import reading
 from humaneval.store.tables import StudyRow
 from humaneval.store.types import now
-from humaneval.study.consent import no_contact
 from humaneval.study.stored import Study
 from humaneval.text import command, counted, listed
 from humaneval.web.requester import token_of
@@ -98,7 +97,6 @@ class _Told:
 
     def __init__(self, study: Study) -> None:
         self._study, self._is_paid = study.name, study.settings.hit.reward > 0
-        self._no_contact = no_contact(study.settings)
         self._console = console()
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
 
@@ -120,8 +118,6 @@ class _Told:
         self._say("", f"For annotators: {addresses.annotators}", f"For you alone:  {addresses.requester}", "")
         if is_local("127.0.0.1", addresses.market):
             self._say("They work in browsers of this machine. For people elsewhere, see --public-url.")
-        if self._no_contact:
-            self._say(self._no_contact)
         self._say(
             "Answers are collected as they come. Press Ctrl-C to stop; the same command goes on later.", ""
         )
@@ -144,7 +140,11 @@ class _Told:
         self._say("All forms are in. Next, after Ctrl-C or in another terminal:")
         self._say(*(f"  {line}" for line in _next(self._study)))
         if self._is_paid:
-            self._say(f"To pay people while this runs: {command('review', self._study, '--approve')}")
+            self._say(
+                "To pay people: approve while this runs, pay them by hand, and enter it:",
+                f"  {command('review', self._study, '--approve')}",
+                f"  {command('review', self._study, '--paid')}",
+            )
 
     def ending(self) -> None:
         self._live.stop()

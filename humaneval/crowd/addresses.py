@@ -153,12 +153,18 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     if at.platform.find(keys):
         return
     right = {"local": "HUMANEVAL_MARKET_URL", "prolific": "PROLIFIC_TOKEN"}.get(endpoint.name, "AWS_PROFILE")
+    # Whoever knows only `up` has not set anything: another `up` has the port now.
+    first = (
+        f"If `up` of this study is not running, run it and try again: `{endpoint.starts}`. Or s"
+        if endpoint.starts
+        else "S"
+    )
     none = "does not have the HIT" if len(hits) == 1 else f"has none of the {len(hits):,} HITs"
     raise PlatformError(
         f"{endpoint.name} ({endpoint.api_url}) {none} of study {at.name!r}:"
         " it is another marketplace or account, or they were deleted there",
-        f"Nothing was changed. Set {right} to where the HITs are. If they are gone, take in what our server"
-        f" has of their work: {command('collect', at.name, '--to', at.endpoint, '--accept-lost')}",
+        f"Nothing was changed. {first}et {right} to where the HITs are. If they are gone, take in what our"
+        f" server has of their work: {command('collect', at.name, '--to', at.endpoint, '--accept-lost')}",
         nothing_done=True,
     )
 

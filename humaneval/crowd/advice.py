@@ -13,6 +13,9 @@ from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
 from humaneval.text import Steps, command, counted, time_taken
 
+FEW_HOURS = 96
+"""From so many on, a time is told in days."""
+
 
 class Line(NamedTuple):
     """A line that is said, with the command in it that a person can run next."""
@@ -50,7 +53,7 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
             waits=True,
         )
     else:
-        yield from _work(line, things, go_on)
+        yield from _work(line, study, things, go_on)
         # In the order in which they are best done: what is not collected cannot be reviewed.
         yield from _waiting(line, study)
         yield from _decisions(line, study, moment)
@@ -65,6 +68,16 @@ def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterat
             " command again (messages with --again).",
             waits=True,
         )
+
+
+def owed_line(line: EndpointStatus, study: str) -> Line | None:
+    """How a person says that what is owed at a marketplace of one's own was paid; None if nothing is owed."""
+    if not (line.is_own and line.owed):
+        return None
+    return Line(
+        f"Once you have paid people the {line.sign}{line.owed} that you owe: ",
+        command("review", study, "--to", line.endpoint, "--paid"),
+    )
 
 
 def left_out(line: EndpointStatus) -> str:
@@ -85,33 +98,41 @@ def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]
     return Steps.of(waiting or [look])
 
 
-def _work(line: EndpointStatus, things: str, go_on: str) -> Iterator[Line]:
+def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator[Line]:
     done_at = f"about done at {line.about_done_at:%Y-%m-%d %H:%M} UTC; " if line.about_done_at else ""
     sign = line.sign
     why = f" ({each})" if (each := left_out(line)) else ""
     yield Line(
         f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable{why}; {done_at}"
-        f"{'approved' if line.is_own else 'spent'} {sign}{line.rewards if line.is_own else line.spent}."
+        f"{'approved' if line.is_own else 'spent'} {sign}{line.rewards if line.is_own else line.spent}"
+        f"{' of play money' * line.pretended}."
     )
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     money = (
-        f"you owe people {sign}{line.rewards - line.paid_elsewhere}, and nobody takes fees"
+        f"you owe people {sign}{line.owed}, and nobody takes fees"
         if line.is_own
-        else f"{sign}{line.rewards} paid + {sign}{line.fees} fees"
+        else f"{sign}{line.rewards} paid + {sign}{line.fees} fees{', which nobody pays' * line.pretended}"
     )
     yield Line(
         f"{line.approved} approved, {line.opened} open now; {line.hits_up} of"
         f" {counted(line.hits, things[:-1])} up{over}; {money}."
     )
+    if line.due_later:
+        forms = counted(line.to_approve, "form", "is", "are")
+        yield Line(f"{sign}{line.due_later}{' more' * bool(line.owed)} will be due when {forms} approved.")
+    if owed := owed_line(line, study):
+        yield owed
+    if line.settled:
+        yield Line(f"{sign}{line.settled} is entered as paid.")
     if line.paid_elsewhere:
         yield Line(f"{sign}{line.paid_elsewhere} of it was paid elsewhere, by hand.")
     if line.hits_unsent:
         yield Line(f"{line.hits_unsent} of them were not sent yet: ", go_on, waits=True)
     if line.median_minutes is not None and line.hourly is not None:
         yield Line(
-            f"Median time {time_taken(line.median_minutes)}: {sign}{line.hourly} an hour, expected"
-            f" {sign}{line.hourly_expected}."
+            f"Median time {time_taken(line.median_minutes)}{' (simulated)' * line.by_programs}:"
+            f" {sign}{line.hourly} per hour, expected {sign}{line.hourly_expected}."
         )
 
 
@@ -136,8 +157,9 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
         )
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
+        time = f"{left:.0f} hours" if left < FEW_HOURS else f"{left / 24:.0f} days"
         yield Line(
-            f"Without a decision, {line.endpoint} approves the first form that waits in {left:.0f} hours: ",
+            f"Without a decision, {line.endpoint} approves the first form that waits in {time}: ",
             review,
             waits=True,
         )

@@ -20,6 +20,11 @@ from humaneval.store.tables import AssignmentRow, HitRow
 ASK_RETURN = "ask for a return"
 
 
+def return_subject(assignment: str) -> str:
+    """The form that a request is about, by the platform's id of it."""
+    return f"assignment {assignment}"
+
+
 def ask_returns(at: StudyAtPlatform, assignments: Collection[str], reason: str, *, dry_run: bool) -> int:
     """Ask the people of these submissions to return them, each once. Returns how many this call asked."""
     reason = plain_words("reason", reason)
@@ -59,7 +64,7 @@ def _intended(session: Session, at: StudyAtPlatform, assignment: str, reason: st
         study_id=at.id,
         endpoint=at.endpoint,
         operation=ASK_RETURN,
-        subject=f"assignment {assignment}",
+        subject=return_subject(assignment),
         key=session.get_one(HitRow, work.hit_id).key,
         request={"reason": reason},
     )

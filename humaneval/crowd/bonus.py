@@ -128,8 +128,7 @@ def _paid(
         if dry_run or state != "due":
             return BonusPaid(terms.amount, terms.fee, False, state)
         bonus = _intended(session, at, work, payment)
-    _pay(at, bonus)
-    return BonusPaid(terms.amount, terms.fee, True, "paid")
+    return BonusPaid(terms.amount, terms.fee, _pay(at, bonus), "paid")
 
 
 def _work(session: Session, at: StudyAtPlatform, assignment: str, purpose: str) -> AssignmentRow:
@@ -244,17 +243,20 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
     )
 
 
-def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
-    def pay() -> None:
-        # An earlier try may have paid. The platform forgets the token after a while, but not the payment.
-        if bonus.intent.attempted:
+def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
+    """Pay, and say whether it was this call that paid."""
+
+    def pay() -> bool:
+        # An earlier try may have paid. The platform forgets the token after a while, but not the payment. And
+        # where a call made twice pays twice, a backup that was restored may have forgotten the try.
+        if bonus.intent.attempted or at.platform.endpoint.plain_bonuses:
             paid = [
                 there
                 for there in at.platform.bonuses(bonus.assignment)
                 if there.amount == bonus.amount and there.reason in (None, bonus.reason)
             ]
             if len(paid) > bonus.alike:
-                return
+                return False
             if bonus.unsure:
                 raise _unconfirmed(at, bonus)
         if bonus.given_back:
@@ -265,8 +267,9 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
             )
         token = _prepared(at, bonus) or bonus.intent.token
         at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
+        return True
 
-    def record(session: Session, _: None) -> dict[str, str]:
+    def record(session: Session, _: bool) -> dict[str, str]:
         paid = session.get_one(PaymentRow, bonus.payment_id)
         paid.state, paid.paid_at = "paid", now()
         total = session.get_one(OutboxRow, bonus.intent.id).request.get(TOTAL)
@@ -274,7 +277,7 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
             paid.fee = Decimal(total) - paid.amount
         return {"amount": str(bonus.amount)}
 
-    perform(at.engine, bonus.intent, pay, record)
+    return perform(at.engine, bonus.intent, pay, record)
 
 
 def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:

@@ -19,9 +19,10 @@ from humaneval.crowd.outbox import intend, intent_of, perform
 from humaneval.crowd.platform import Platform, Standing
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.take_in import held_of_lost
+from humaneval.crowd.waiting import Place, of_people_here, still_new
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
+from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
 from humaneval.text import command, counted
 
@@ -106,23 +107,20 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
     gone = [hit.id for hit, standing in standings.items() if standing is None]
     with reading(at.engine) as session:
         undecided = _count(session, at, AssignmentRow.state == "submitted", AssignmentRow.hit_id.notin_(gone))
-        here = {
-            hit: _count(session, at, AssignmentRow.hit_id == hit.id, AssignmentRow.state.in_(COLLECTED))
-            for hit in standings
-        }
     there = {
-        hit: [work.state for work in at.platform.submissions(hit.external_id)]
+        hit: list(at.platform.submissions(hit.external_id))
         for hit, standing in standings.items()
         if standing is not None
     }
-    missing = sum(max(0, len(there[hit]) - here[hit]) for hit in there)
+    collectable = [Place(hit.id, one.external_id) for hit in there for one in of_people_here(at, there[hit])]
+    missing = len(still_new(at.engine, collectable))
     if missing:
         raise PlatformError(
             f"{counted(missing, 'submission')} at {at.endpoint} {'is' if missing == 1 else 'are'} not"
             " collected yet: nothing was deleted",
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` first.",
         )
-    undecided = max(undecided, sum(states.count("submitted") for states in there.values()))
+    undecided = max(undecided, sum(one.state == "submitted" for work in there.values() for one in work))
     if undecided:
         raise PlatformError(
             f"{counted(undecided, 'submission')} at {at.endpoint} {'is' if undecided == 1 else 'are'} neither"

@@ -7,7 +7,6 @@ it again goes on, and pays nobody twice.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -23,7 +22,7 @@ from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.ledger import pay_by_hand
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_by_link, refuse_if_submitted
-from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform, token_for
 from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost, Offer, Participants, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
@@ -162,6 +161,8 @@ def _intended(
     session: Session, at: StudyAtPlatform, work: AssignmentRow, amount: Decimal, reason: str
 ) -> OutboxRow:
     """The write that puts the HIT up. UsageError if it may be up already with another amount or reason."""
+    # A restored backup may have forgotten this write. The HIT's key follows from its token, so it is found.
+    token = token_for(at.endpoint, COMPENSATE, _subject(work), at.study.design_hash)
     row = intend(
         session,
         study_id=at.id,
@@ -169,7 +170,7 @@ def _intended(
         operation=COMPENSATE,
         subject=_subject(work),
         key=at.study.design_hash,
-        request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
+        request={"amount": str(amount), "reason": reason, "key": f"c{token[:24]}"},
     )
     if row.state == "refused" or not row.attempts:
         # It is certain that nothing was put up, so the terms can still change.
@@ -298,7 +299,7 @@ def _publish(at: StudyAtPlatform, order: _Order) -> Published:
     only = platform.make_list(name, words_of(at.settings).plain("list_compensated"))
     platform.put_on_list(only, order.worker)
     key = order.offer.key
-    if order.intent.attempted and (there := platform.find([key]).get(key)):
+    if there := platform.find([key]).get(key):
         return there
     only_them = replace(order.offer, participants=Participants(qualified=(Qualified(only),)))
     return platform.publish(only_them, order.intent.token)

@@ -21,7 +21,6 @@ from humaneval.crowd.figures import told
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
 from humaneval.crowd.platform import CSV, LINK, Endpoint
-from humaneval.crowd.prolific.client import is_loopback
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
@@ -97,7 +96,7 @@ def _tried(what: str, check: Callable[[], str]) -> Finding:
 def _address(endpoint: Endpoint, public_url: str) -> Finding:
     """Whether workers' browsers can be sent to our address at all."""
     parts = urlsplit(public_url)
-    stand_in = endpoint.name == "prolific" and is_loopback(endpoint.api_url)
+    stand_in = endpoint.is_stand_in
     if endpoint.name in ("local", LINK) or stand_in:
         return Finding("Address", True, True, f"{public_url}, for workers who can reach it")
     if parts.scheme != "https":

@@ -44,8 +44,8 @@ ANSWERS, IDENTITIES = table(AnswerRow), table(WorkerIdentityRow)
 STAYS = frozenset({PAYMENTS.name, HITS.name, CONSENTS.name})
 """Rows that stay. Payments stay without a person, HITs without work, and texts of consent are a study's."""
 ELSEWHERE = (
-    "The platform keeps records of its own, and files that you made before still hold these answers: delete"
-    " them there, too."
+    "The platform or panel keeps records of its own, and files that you made before still hold these answers:"
+    " delete them there, too."
 )
 """What the store cannot know."""
 

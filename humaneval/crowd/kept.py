@@ -17,8 +17,8 @@ from humaneval.store.tables import AssignmentRow, StudyRow
 from humaneval.store.types import table
 
 NOT_HERE = (
-    "The platform keeps records of its own about this person. Exports, archives and backups that were made"
-    " before may hold their answers, too."
+    "The platform or panel keeps records of its own about this person. Exports, archives and backups that"
+    " were made before may hold their answers, too."
 )
 
 

@@ -11,7 +11,7 @@ from humaneval.crowd.as_planned import figures_there
 from humaneval.crowd.ledger import pay_by_hand, platform_id, settled
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.crowd.workers import find_worker
+from humaneval.crowd.workers import find_worker, stored_as
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, WorkerRow
@@ -57,7 +57,7 @@ def work_under(session: Session, at: StudyAtPlatform, assignment: str, worker: s
     )
     if worker:
         under_this_id = under_this_id.where(
-            AssignmentRow.worker_id == find_worker(session, at.endpoint, worker)
+            AssignmentRow.worker_id == find_worker(session, at.endpoint, stored_as(at, worker))
         )
     theirs = session.scalars(under_this_id.order_by(AssignmentRow.id)).all()
     if not theirs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import select
@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.compensate import COMPENSATE
 from humaneval.crowd.ledger import APPROVE, BONUS, REJECT
+from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.participants import COMPENSATION
-from humaneval.crowd.person import OUTBOX, writes_about
+from humaneval.crowd.person import OUTBOX, writes_about, writes_about_forms
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.published import names_of
@@ -21,6 +22,8 @@ from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, StudyRow
 from humaneval.study.stored import settings_of
 from humaneval.text import PAYING, command, counted
 
+PANEL_HAS = timedelta(days=7)
+"""A panel that says nothing for so long keeps nobody from being deleted."""
 MONEY = (APPROVE, REJECT, BONUS, COMPENSATE)
 """The operations that money hangs on."""
 
@@ -66,7 +69,25 @@ def open_money(session: Session, workers: Collection[int], now: datetime) -> lis
         for one in _of_form(session, studies[form.study_id], form, payments.get(form.id, []), now)
     ]
     pending = (OUTBOX.c.state == "pending", OUTBOX.c.operation.in_(MONEY))
-    return found + list(_unsure(session, writes_about(session, workers, *pending), studies))
+    found += _unsure(session, writes_about(session, workers, *pending), studies)
+    named = [{"id": form.id, "external_id": form.external_id} for form in forms]
+    waiting = {
+        line["subject"]
+        for line in writes_about_forms(session, named)
+        if line["operation"] == POSTBACK and line["state"] == "pending"
+        if line["created_at"] > now - PANEL_HAS
+    }
+    return found + [
+        _not_credited(session, studies[form.study_id], form)
+        for form in forms
+        if postback_subject(form.id) in waiting
+    ]
+
+
+def _not_credited(session: Session, study: StudyRow, form: AssignmentRow) -> Open:
+    shown = names_of(session, study).shown(form.endpoint, form.external_id)
+    say = command("collect", study.name, "--to", form.endpoint, "--again")
+    return Open(f"the panel has not confirmed the credit for form {shown} of {study.name!r}", say)
 
 
 def _of_form(

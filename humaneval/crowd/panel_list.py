@@ -20,6 +20,7 @@ from humaneval.crowd.panels import (
     Person,
     ending_of,
     handed_back,
+    panels_id,
     require_secret,
     session_in,
 )
@@ -149,7 +150,7 @@ def _forms(at: StudyAtPlatform, *, with_codes: bool) -> list[_Form]:
             publish = command("publish", at.name, "--to", "link", "--panel")
             raise UsageError(f"study {at.name!r} has no link for a panel", f"Make one with: {publish}")
         for row in connection.execute(_FORMS, names).all():
-            person = Person(row.worker or "", session_in(row.external_id), row.parameters or {})
+            person = Person(panels_id(row.worker or ""), session_in(row.external_id), row.parameters or {})
             ended, codes = Ended.COMPLETE, frozenset[str]()
             if row.fields is not None:
                 ended = ending_of(connection, at.settings, row.row_id, row.fields)

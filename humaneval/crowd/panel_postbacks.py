@@ -16,17 +16,17 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from sqlalchemy import Connection, insert, select, true
+from sqlalchemy import Connection, delete, insert, select, true
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Link
-from humaneval.crowd.outbox import Intent, has_rested, intent_of, perform, token_for
+from humaneval.crowd.outbox import Intent, has_rested, hold_study, intent_of, perform, token_for
 from humaneval.crowd.panels import Ended, ending_of, person_of, postback_address, require_secret
 from humaneval.crowd.participants import GIVE_UP_AFTER
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.work import Work
 from humaneval.errors import PlatformError, SettingsError
-from humaneval.store.engine import connected, reading
+from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
@@ -46,6 +46,11 @@ class Told(NamedTuple):
     unsure: int = 0
 
 
+def postback_subject(assignment: int) -> str:
+    """The form that a call is about, by our id of it."""
+    return f"assignment {assignment}"
+
+
 def intend_postback(connection: Connection, work: Work, fields: Mapping[str, str]) -> None:
     """Intend to tell the panel about a person whose answers are stored in this transaction."""
     hit, study = work.hit, work.hit.settings
@@ -53,7 +58,7 @@ def intend_postback(connection: Connection, work: Work, fields: Mapping[str, str
         return
     if ending_of(connection, study, work.row_id, fields) is not Ended.COMPLETE:
         return
-    subject = f"assignment {work.id}"
+    subject = postback_subject(work.id)
     connection.execute(
         insert(table(OutboxRow)),
         {
@@ -75,6 +80,7 @@ def perform_postbacks(at: StudyAtPlatform, *, rested: bool = False, again: bool 
     """
     if not isinstance(at.platform, Link):
         return Told()
+    _forget_people_without_ids(at)
     with reading(at.engine) as session:
         rows = list(_waiting(session, at, rested=rested))
     repeats = again or at.settings.panel.postback_repeats
@@ -118,6 +124,18 @@ def _waiting(session: Session, at: StudyAtPlatform, *, rested: bool) -> Iterator
         )
         .order_by(OutboxRow.id)
     )
+
+
+def _forget_people_without_ids(at: StudyAtPlatform) -> None:
+    """Delete what waits about people whose ids were purged: no panel can be told of them any more."""
+    with reading(at.engine) as session:
+        waiting = {row.id: int(row.subject.split()[1]) for row in _waiting(session, at, rested=False)}
+    with connected(at.engine) as connection:
+        gone = [row for row, work in waiting.items() if not person_of(connection, work).worker]
+    if gone:
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            session.execute(delete(OutboxRow).where(OutboxRow.id.in_(gone), OutboxRow.state != "confirmed"))
 
 
 def _said(_: Session, answer: str) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
@@ -69,6 +70,35 @@ def session_in(external_id: str) -> str:
     ('S-1', '')
     """
     return external_id[: -_DIGITS - 1]
+
+
+_OF_A_STUDY = "study"
+
+
+def known_as(study: StudyFile, study_id: int, id: str) -> str:
+    """The id under which a person of a panel is stored. Where an id may be another person's in each study,
+    it has the study's number."""
+    return of_a_study(study_id, id) if study.panel.ids_per_study else id
+
+
+def of_a_study(study_id: int, id: str) -> str:
+    """How a person is stored whose id is one study's alone."""
+    return f"{_OF_A_STUDY} {study_id} {id}"
+
+
+def panels_id(known: str) -> str:
+    """The panel's own id of a person who is stored as `known`: ids of panels have no blanks.
+
+    >>> panels_id("study 7 12345"), panels_id("12345"), panels_id("visitor 0a")
+    ('12345', '12345', 'visitor 0a')
+    """
+    return known.rpartition(" ")[2] if known.startswith(f"{_OF_A_STUDY} ") else known
+
+
+def in_any_study(id: str) -> str:
+    """The pattern for LIKE of what `known_as` makes of an id of one study, whichever it is. `/` escapes."""
+    literal = re.sub(r"[%_/]", r"/\g<0>", id)
+    return f"{_OF_A_STUDY} % {literal}"
 
 
 def require_secret(study: StudyFile, secret: str) -> None:
@@ -148,7 +178,7 @@ def person_of(connection: Connection, assignment: int) -> Person:
     row = connection.execute(_PERSON, {"id": assignment}).one_or_none()
     if row is None:
         return Person("", "", {})
-    return Person(row.worker, session_in(row.external_id), row.parameters or {})
+    return Person(panels_id(row.worker), session_in(row.external_id), row.parameters or {})
 
 
 def ending_of(

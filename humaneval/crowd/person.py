@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import INVITE
+from humaneval.crowd.ask_return import ASK_RETURN, return_subject
+from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
+from humaneval.crowd.panels import in_any_study, of_a_study
 from humaneval.crowd.pseudonyms import NAMELESS, pseudonym
 from humaneval.crowd.workers import pseudonym_in
 from humaneval.errors import UsageError
+from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.published import PSEUDONYM_KEY, names_of
 from humaneval.store.tables import (
     METADATA,
@@ -88,37 +92,54 @@ def find_person(session: Session, who: str) -> Person:
     known = known.outerjoin(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
     rows = session.execute(known.where(WorkerRow.pseudonym == name)).all()
     for same in (
-        WorkerIdentityRow.external_id == who,
+        or_(
+            WorkerIdentityRow.external_id == who,
+            WorkerIdentityRow.external_id.like(in_any_study(who), escape="/"),
+        ),
         func.lower(WorkerIdentityRow.external_id) == who.lower(),
     ):
         rows = rows or session.execute(known.where(same).order_by(WorkerRow.id)).all()
-    if not rows and (purged := _purged(session, who)) is not None:
-        return purged
-    if not rows:
+    people = [Person(row.id, row.pseudonym, row.endpoint or "", row.external_id) for row in rows]
+    people = people or _purged(session, who)
+    if not people:
         raise UsageError(
             f"no worker {who!r} is known here",
             f"`{command('worker', 'list', 'STUDY')}` lists a study's workers, except the forgotten.",
         )
-    if len(rows) > 1:
-        names = " or ".join(f"{row.pseudonym} (at {row.endpoint})" for row in rows)
-        raise UsageError(f"that id is known at {len(rows)} places", f"Name the worker by pseudonym: {names}.")
-    (row,) = rows
-    if row.endpoint is not None:
-        return Person(row.id, row.pseudonym, row.endpoint, row.external_id)
-    where = session.scalar(select(AssignmentRow.endpoint).where(AssignmentRow.worker_id == row.id).limit(1))
-    return Person(row.id, row.pseudonym, where or "", None)
+    if len(people) > 1:
+        names = " or ".join(f"{each.pseudonym} ({_where(session, each)})" for each in people)
+        raise UsageError(
+            f"that id is known at {len(people)} places", f"Name the worker by pseudonym: {names}."
+        )
+    (person,) = people
+    if person.endpoint:
+        return person
+    where = session.scalar(
+        select(AssignmentRow.endpoint).where(AssignmentRow.worker_id == person.id).limit(1)
+    )
+    return replace(person, endpoint=where or "")
 
 
-def _purged(session: Session, who: str) -> Person | None:
-    """The person whose id `who` was purged: their pseudonym follows from it."""
+def _where(session: Session, person: Person) -> str:
+    """Where a person has taken part, in words."""
+    named = select(StudyRow.name).join(AssignmentRow, AssignmentRow.study_id == StudyRow.id)
+    studies = session.scalars(named.where(AssignmentRow.worker_id == person.id).distinct()).all()
+    return ", in ".join([f"at {person.endpoint}", ", ".join(sorted(studies))][: 1 + bool(studies)])
+
+
+def _purged(session: Session, who: str) -> list[Person]:
+    """The people whose id `who` was purged: their pseudonym follows from it."""
     row = session.get(MetaRow, PSEUDONYM_KEY)
     key = bytes.fromhex(row.value) if row is not None else b""
-    for endpoint in session.scalars(select(AssignmentRow.endpoint).distinct()).all():
-        name = pseudonym(key, endpoint, who)
-        worker = session.scalar(select(WorkerRow).where(WorkerRow.pseudonym == name, NAMELESS))
-        if worker is not None:
-            return Person(worker.id, name, endpoint, who)
-    return None
+    found: dict[int, Person] = {}
+    work = select(AssignmentRow.endpoint, AssignmentRow.study_id).distinct()
+    for endpoint, study in session.execute(work.order_by(AssignmentRow.study_id)).all():
+        for known in (who, of_a_study(study, who)):
+            name = pseudonym(key, endpoint, known)
+            worker = session.scalar(select(WorkerRow).where(WorkerRow.pseudonym == name, NAMELESS))
+            if worker is not None:
+                found[worker.id] = Person(worker.id, name, endpoint, known)
+    return list(found.values())
 
 
 def tables_about_workers() -> tuple[Table, ...]:
@@ -141,7 +162,10 @@ def rows_about(session: Session, person: Person) -> dict[Table, Lines]:
         ]
         found[one] = _lines(session, one, or_(*theirs))
     work = found[table(AssignmentRow)]
-    found[OUTBOX] = writes_about(session, [person.id])
+    found[OUTBOX] = [
+        *writes_about(session, [person.id]),
+        *writes_about_forms(session, work),
+    ]
     personal = and_(HITS.c.audience == "personal", HITS.c.id.in_({line["hit_id"] for line in work}))
     found[HITS] = _lines(session, HITS, personal)
     submitted = EVENTS.c.about.in_({line["external_id"] for line in work})
@@ -160,6 +184,19 @@ def writes_about(
     wanted = set(workers)
     named = _lines(session, OUTBOX, and_(_NAMES_A_WORKER, *where))
     return [line for line in named if worker_in(line["subject"]) in wanted]
+
+
+def writes_about_forms(session: Session, work: Collection[Mapping[str, Any]]) -> Lines:
+    """The writes whose subject names one of these forms: calls that tell a panel of it, by our id, and
+    requests to return it, by the platform's."""
+    named = {POSTBACK: [postback_subject(line["id"]) for line in work]}
+    named[ASK_RETURN] = [return_subject(line["external_id"]) for line in work]
+    found: list[Mapping[str, Any]] = []
+    for operation, subjects in named.items():
+        for some in batches(sorted(subjects), ASKED_FOR):
+            mine = and_(OUTBOX.c.operation == operation, OUTBOX.c.subject.in_(some))
+            found += _lines(session, OUTBOX, mine)
+    return found
 
 
 def subjects_about(session: Session, after: int = 0) -> Iterator[Row[int, str]]:
@@ -181,11 +218,6 @@ def _lines(session: Session | Connection, of: Table, condition: Any) -> Lines:
 
 def names_in_exports(session: Session, person: Person) -> dict[str, str]:
     """The person's name in the exports of each study."""
-    studies = session.scalars(
-        select(StudyRow)
-        .join(AssignmentRow, AssignmentRow.study_id == StudyRow.id)
-        .where(AssignmentRow.worker_id == person.id)
-        .distinct()
-        .order_by(StudyRow.id)
-    )
+    theirs = select(AssignmentRow.study_id).where(AssignmentRow.worker_id == person.id)
+    studies = session.scalars(select(StudyRow).where(StudyRow.id.in_(theirs)).order_by(StudyRow.id))
     return {study.name: names_of(session, study).worker(person.pseudonym) for study in studies}

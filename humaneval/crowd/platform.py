@@ -52,6 +52,11 @@ class Endpoint:
         return sign_of(self.currency)
 
     @property
+    def is_stand_in(self) -> bool:
+        """Whether it stands in for a service that takes real money."""
+        return self.name == "prolific" and not self.spends_money
+
+    @property
     def add_funds(self) -> str:
         """How to add money to the account, without a full stop."""
         return f"Add funds with `{command('market', 'fund', 'SUM')}`" if self.name == "local" else "Add funds"

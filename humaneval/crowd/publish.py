@@ -19,7 +19,7 @@ from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform, perform_each
 from humaneval.crowd.participants import participants_of
-from humaneval.crowd.platform import Offer, Published
+from humaneval.crowd.platform import PROLIFIC, Offer, Published
 from humaneval.crowd.prolific.answered import CODES
 from humaneval.crowd.publish_plan import MorePlaces, places_to_give
 from humaneval.crowd.reconcile import note_balance
@@ -29,6 +29,7 @@ from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from humaneval.study.money_paid import STAND_IN
 from humaneval.study.planned_cost import COST, cost_told
 from humaneval.study.words import channel_at
 
@@ -120,13 +121,16 @@ def _make(
     planned = {id: figures(at.platform.terms(offer)) for id, offer in offers.items()}
     places = {id: offer.assignments for id, offer in offers.items()}
     costs = {id: cost_told(number, hit_cost(at, number).total) for id, number in places.items()}
+    # Said either way: an interrupted try may have gone to the other.
+    played = {STAND_IN: at.platform.endpoint.is_stand_in} if at.endpoint == PROLIFIC else {}
     with reading(at.engine) as session:
         hits = {intent.id: hit_of(session, intent).id for intent in intents}
     for part in in_turns(intents, TOGETHER):
         with writing(at.engine) as session:
             for intent in part:
                 row = session.get_one(OutboxRow, intent.id)
-                row.request = {**row.request, TERMS: planned[intent.id], COST: costs[intent.id]}
+                told = {TERMS: planned[intent.id], COST: costs[intent.id]}
+                row.request = {**row.request, **told, **played}
 
     def record(session: Session, intent: Intent, published: Published) -> Mapping[str, Any]:
         up_now = Orphan(hits[intent.id], offers[intent.id].key, published)

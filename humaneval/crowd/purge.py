@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.answers import COMMENT
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import TOGETHER, hold_study
-from humaneval.crowd.person import subjects_about, worker_in
+from humaneval.crowd.person import subjects_about, worker_in, writes_about_forms
 from humaneval.errors import UsageError
 from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
@@ -196,8 +196,10 @@ def _rest(session: Session, old: Sequence[_Old], written: _Written) -> _Rest:
     commented = [one for one in answers if one.fields.get(COMMENT)]
     ours = {one.assignment_id for one in answers if one.source == "server"}
     writes = [write for worker in whole for write in written.about.get(worker, ())]
-    requests = session.execute(select(OUTBOX.c.id, OUTBOX.c.request).where(OUTBOX.c.id.in_(writes)))
     wholly = {one.id for one in lines if one.worker_id in whole}
+    of_forms = [dict(one._mapping) for one in lines if one.id in wholly]
+    writes += [line["id"] for line in writes_about_forms(session, of_forms)]
+    requests = session.execute(select(OUTBOX.c.id, OUTBOX.c.request).where(OUTBOX.c.id.in_(writes)))
     return _Rest(
         unanswered=sorted(gone),
         nobodies=nobodies,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -18,15 +18,18 @@ from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
+from humaneval.crowd.settle import OWN, settled
 from humaneval.crowd.waiting import Place, There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
+from humaneval.study.money_paid import pretended_at
 from humaneval.study.stored import Study
 from humaneval.study.wage import hourly_at, median_minutes
 
+ZERO = Decimal("0.00")
 ENOUGH = 3
 """The fewest submissions from which a rate is estimated."""
 
@@ -78,8 +81,16 @@ class EndpointStatus(NamedTuple):
     fees: Decimal
     spent: Decimal
     """Both together."""
+    pretended: bool
+    """Whether it is play money: of the sandbox, or at a stand-in."""
     paid_elsewhere: Decimal
     """What people paid by hand, outside of the platform; a part of `rewards`."""
+    settled: Decimal
+    """At a marketplace of one's own: what is entered as paid by hand of what is approved there."""
+    due_later: Decimal
+    """At a marketplace of one's own: the rewards of the forms that wait for approval."""
+    to_approve: int
+    """Submitted forms, collected or not, that nobody has decided about."""
     rejected: int
     strays: int
     """Undecided submissions that match no form of the study. No other number here counts them."""
@@ -89,6 +100,8 @@ class EndpointStatus(NamedTuple):
     """From opening a form to having its answers; None while there are no answers."""
     hourly: Decimal | None
     """The hourly wage of a worker who took the median time; None also if nothing is paid."""
+    by_programs: bool
+    """Whether programs sent some of the forms: then the time and the wage are no people's."""
     hourly_expected: Decimal
     """The same for a worker who takes `expected_minutes`."""
     hits_differ: tuple[Difference, ...]
@@ -105,7 +118,12 @@ class EndpointStatus(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether it is a marketplace of one's own: what is approved there is owed, and paid by hand."""
-        return self.endpoint == "local"
+        return self.endpoint in OWN
+
+    @property
+    def owed(self) -> Decimal:
+        """At a marketplace of one's own: what is approved, and not entered as paid."""
+        return self.rewards - self.paid_elsewhere - self.settled
 
     @property
     def sign(self) -> str:
@@ -161,7 +179,10 @@ class _Records(NamedTuple):
     """Endpoint → compensations that nobody has taken yet."""
     told: Mapping[tuple[str, bool], int]
     """(endpoint, whether its reply was lost) → people that a panel has not confirmed."""
+    settled: Mapping[str, Decimal]
+    """Endpoint → what is entered there as paid by hand."""
     rows: int
+    pretended: frozenset[str]
 
 
 def study_status(
@@ -205,7 +226,9 @@ def _records(session: Session, study: Study) -> _Records:
         unsent=Counter(session.scalars(unsent)),
         due=Counter(session.scalars(due)),
         told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
+        settled={endpoint: settled(session, study, endpoint) for endpoint in OWN},
         rows=rows_in(session, study.id),
+        pretended=pretended_at(session, study.id),
     )
 
 
@@ -216,31 +239,27 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     answered = [line for line in work if line.state == "answered"]
     by_link = endpoint == "link"
     arrived = [line for line in answered if by_link or Place(line.hit_id, line.external_id) in there.new]
-    waiting = [line for line in answered if by_link or line not in arrived]
     submitted = [*collected, *arrived]
     new = len(arrived) if by_link else len(there.new)
     gone = there.gone | known_gone(study, endpoint)
-    planned = places = sum(hit.assignments for hit in hits)
-    if by_link:  # any number of links may lead to the same rows
-        planned = min(planned, records.rows) + sum(line.row_replaced for line in work)
+    places = sum(hit.assignments for hit in hits)
+    planned = _rows_of_links(places, work, records) if by_link else places
     began = min((line.opened_at or moment for line in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
-    over = sum(_is_over(hit, moment) for hit in hits)
     minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
+    to_approve = new + sum(line.state == "submitted" for line in collected)
     return EndpointStatus(
         endpoint=endpoint,
         hits=len(hits),
-        hits_up=sum(
-            hit.external_id is not None and hit.id not in gone and not _is_over(hit, moment) for hit in hits
-        ),
-        hits_over=over,
+        hits_up=sum(_is_up(hit, gone, moment) for hit in hits),
+        hits_over=sum(_is_over(hit, moment) for hit in hits),
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=planned,
         opened=sum(_is_open(line, moment) for line in work),
-        answered=len(waiting),
+        answered=sum(by_link or line not in arrived for line in answered),
         lost=sum(line.hit_id in gone and line.state in ("answered", "submitted") for line in work),
         not_collected=new,
         crowded_out=_crowded_out(work, places, records.rows) if by_link else 0,
@@ -255,12 +274,17 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,
+        pretended=endpoint in records.pretended,
         paid_elsewhere=paid.rewards - spent(study, endpoint, by_hand=False).rewards,
+        settled=records.settled.get(endpoint, ZERO),
+        due_later=to_approve * reward if endpoint in OWN else ZERO,
+        to_approve=to_approve,
         rejected=sum(line.state == "rejected" for line in collected),
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
         compensations_due=records.due.get(endpoint, 0),
         median_minutes=minutes,
         hourly=hourly_at(reward, minutes),
+        by_programs=any(line.by_program for line in submitted),
         hourly_expected=study.settings.hit.hourly,
         hits_differ=differing(study, endpoint),
         currency=study.settings.hit.currency,
@@ -272,6 +296,15 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
 
 def _why_unusable(line: AssignmentRow) -> str:
     return line.excluded or ("rejected" if line.state == "rejected" else "")
+
+
+def _rows_of_links(places: int, work: Sequence[AssignmentRow], records: _Records) -> int:
+    """Any number of links may lead to the same rows."""
+    return min(places, records.rows) + sum(line.row_replaced for line in work)
+
+
+def _is_up(hit: HitRow, gone: Collection[int], moment: datetime) -> bool:
+    return hit.external_id is not None and hit.id not in gone and not _is_over(hit, moment)
 
 
 def _is_over(hit: HitRow, moment: datetime) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd.addresses import is_static, known_gone, refuse_elsewhere, submitted, up
 from humaneval.crowd.as_planned import look
-from humaneval.crowd.left_alone import left_alone
+from humaneval.crowd.forgotten import left_alone
 from humaneval.crowd.platform import UNASKED, Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
@@ -86,11 +86,11 @@ def _submitted(at: StudyAtPlatform) -> list[Place]:
     return [
         Place(hit.id, work.external_id)
         for hit in up(at.study, at.endpoint)
-        for work in _of_people_here(at, submitted(at.platform, hit.external_id) or ())
+        for work in of_people_here(at, submitted(at.platform, hit.external_id) or ())
     ]
 
 
-def _of_people_here(at: StudyAtPlatform, work: Sequence[Submission]) -> list[Submission]:
+def of_people_here(at: StudyAtPlatform, work: Sequence[Submission]) -> list[Submission]:
     """Without the work of people who were forgotten here: no `collect` fetches it."""
     with reading(at.engine) as session:
         left = left_alone(session, at.endpoint, work)

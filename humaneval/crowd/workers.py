@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, perform
+from humaneval.crowd.panels import known_as, panels_id
 from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
 from humaneval.crowd.pseudonyms import external_worker_id, worker_row
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
@@ -141,9 +142,17 @@ def _as_new(endpoint: str, who: str, new: bool) -> str:
     if new and not _PSEUDONYM.fullmatch(given.lower()) and _ID.fullmatch(given):
         return given
     raise UsageError(
-        f"no worker {given!r} is known at {endpoint}",
+        f"no worker {panels_id(given)!r} is known at {endpoint}",
         f"`{command('worker', 'list', 'STUDY')}` lists a study's workers.",
     )
+
+
+def stored_as(at: StudyAtPlatform, who: str) -> str:
+    """`who` as the database names this person: an id of a panel may be one study's alone."""
+    who = who.strip()
+    if at.endpoint != "link" or _PSEUDONYM.fullmatch(who.lower()):
+        return who
+    return known_as(at.settings, at.id, who)
 
 
 def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list[int | str]:
@@ -151,8 +160,8 @@ def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list
     people: list[int | str] = []
     with reading(at.engine) as session:
         for who in workers:
-            found = _known(session, at.endpoint, who)
-            people.append(_as_new(at.endpoint, who, new) if found is None else found)
+            found = _known(session, at.endpoint, stored_as(at, who))
+            people.append(stored_as(at, _as_new(at.endpoint, who, new)) if found is None else found)
     return list(dict.fromkeys(people))
 
 

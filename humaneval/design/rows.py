@@ -18,7 +18,7 @@ rows. Only for odd m, ordered neighbours balance over 2m rows and are within 2.
 
 If R annotators judge each passage, R consecutive rows show the same passages in different orders. Then the
 above holds for these sets of R rows: generator × position is within R of equal, and places and neighbours
-are as even as before. Rows with only some of the generators are in `humaneval.design.partial`.
+are as even as before. Rows with only some of the generators are in `humaneval.design.partial_rows`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humaneval.design.partial import partial_rows, refuse_few
+from humaneval.design.partial_rows import partial_rows, refuse_few
 from humaneval.domain import POSITIONS
 from humaneval.errors import DesignError
 

@@ -97,7 +97,7 @@ def of_mean(values: Floats, by: Clusters, scale: Interval | None = None) -> Esti
 def of_share(ones: Floats, by: Clusters) -> Estimate:
     """Of the share of ones, by the rule of the headline: Wilson's, at an effective number of judgments."""
     row = score_intervals(cells(ones, by.worker, by.item, np.zeros(ones.size, dtype=np.int64)), LEVEL)[0]
-    error = sqrt(row.score * (1.0 - row.score) * row.design_effect / (row.n - 1)) if row.n > 1 else None
+    error = sqrt(row.mean * (1.0 - row.mean) * row.design_effect / (row.n - 1)) if row.n > 1 else None
     if min(row.workers, row.stories) == 1:
         error = None
     return _estimate(error, row.interval)

@@ -17,6 +17,8 @@ from humaneval.store.types import Moment
 
 KEPT_DAYS = 120
 """Days from when a HIT became Reviewable until it is disposed of, if all its answers are reviewed."""
+OVERRIDE_DAYS = 30
+"""Days from a submission in which its rejection can be overridden."""
 AT_ONCE = 50
 """How many deadlines of a kind one transaction applies."""
 

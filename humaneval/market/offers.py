@@ -87,6 +87,12 @@ def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> O
     return Offers(shown, rows[-1][0].number if len(rows) == GROUPS_ON_A_PAGE else None)
 
 
+def title_of_group(work: Transaction, group_id: str) -> str:
+    """The title of the tasks of a group; empty if there is none, or none by that id."""
+    of_group = or_(HitType.group_id == group_id, HitType.id == group_id)
+    return work.session.scalar(select(HitType.title).where(of_group, HitType.deleted.is_(False))) or ""
+
+
 def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
     """The next HIT of a group for this worker. The group is named by its HITGroupId or HITTypeId."""
     kind = work.session.scalar(

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from humaneval.fees import bonus_fee
+from humaneval.market.deadlines import OVERRIDE_DAYS
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
 from humaneval.market.hits import described, find_hit
@@ -25,7 +26,6 @@ from humaneval.market.tables.assignments import FINISHED, Assignment, Bonus, Sta
 from humaneval.market.tables.database import OPENING_BALANCE, Mode, Transaction
 
 LONGEST_MESSAGE = 1024
-OVERRIDE_DAYS = 30
 
 _READABLE = "Reviewable,Approved,Rejected"
 

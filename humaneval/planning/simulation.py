@@ -22,9 +22,9 @@ from humaneval.errors import UsageError
 from humaneval.planning.gate import gate
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import location
-from humaneval.scoring.comparisons import decide, inner_level
 from humaneval.scoring.judgments import Entries
 from humaneval.scoring.mean_differences import mean_differences
+from humaneval.scoring.verdicts import decide, inner_level
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import cells
 from humaneval.statistics.headline import paired_differences
@@ -97,22 +97,6 @@ def _people(rows: Rows, forms_each: int) -> Codes:
     return workers
 
 
-def draw(
-    where: Layout,
-    scores: tuple[float, float],
-    worker_sd: float,
-    story_sd: float,
-    rng: np.random.Generator,
-    spams: Flags | None = None,
-    chance: float = CEILING,
-) -> Flags:
-    """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers
-    do not read, and have the score of `chance`."""
-    odds = odds_of(where, scores, worker_sd, story_sd, rng, spams, chance)
-    overlooked: Flags = rng.random(odds.size) < odds
-    return overlooked
-
-
 def odds_of(
     where: Layout,
     scores: tuple[float, float],
@@ -122,7 +106,8 @@ def odds_of(
     spams: Flags | None = None,
     chance: float = CEILING,
 ) -> Floats:
-    """The probability of each response of `draw`."""
+    """The probability, in one simulated study, that each response overlooks the machine's sentence. `spams`
+    says which workers do not read, and have the score of `chance`."""
     levels = np.array([location(score, hypot(worker_sd, story_sd)) for score in scores])
     logits = levels[where.generators]
     workers, stories = int(where.worker_of.max()) + 1, int(where.stories.max()) + 1
@@ -207,16 +192,18 @@ def _outcomes(
 ) -> Floats:
     """What each response is worth to the higher of two generators if its passage has both: 1 or −1; else to
     its own: its place on the scale."""
-    sds, chance = (plan.worker_sd, plan.story_sd), plan.foreseen.chance
     if plan.foreseen.pairwise:
         ahead = (1 + scores[0] - scores[1]) / 2
-        return np.where(draw(where, (ahead, ahead), *sds, rng, spams, chance), 1.0, -1.0)
+        scores = (ahead, ahead)
+    odds = odds_of(where, scores, plan.worker_sd, plan.story_sd, rng, spams, plan.foreseen.chance)
     steps = 1 if plan.plain or plan.scale is None else round(plan.scale.width)
     alike = (plan.foreseen.dispersion * steps - 1) / (steps - 1) if steps > 1 else 0.0
+    if plan.foreseen.pairwise:
+        return np.where(rng.random(odds.size) < odds, 1.0, -1.0)
     if not 0.0 < alike < 1.0:
-        return draw(where, scores, *sds, rng, spams, chance).astype(np.float64)
+        return (rng.random(odds.size) < odds).astype(np.float64)
     # Steps of one answer are correlated: a beta-binomial number has the variance that the plan supposes.
-    odds, weight = odds_of(where, scores, *sds, rng, spams, chance), 1.0 / alike - 1.0
+    weight = 1.0 / alike - 1.0
     taken = rng.binomial(steps, rng.beta(weight * odds, weight * (1.0 - odds)))
     return np.asarray(taken / steps, dtype=np.float64)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from humaneval.domain import Role
 from humaneval.errors import UsageError
-from humaneval.report import phrases, verdicts
+from humaneval.report import contradictions, phrases, verdicts
 from humaneval.report.contents import ReportData
 from humaneval.report.detail_tables import detail_table
 from humaneval.report.effect_tables import (
@@ -107,7 +107,8 @@ def comparisons(analysis: Analysis) -> Section:
     """Which generators were told apart."""
     sentences = [_summary(table) for table in analysis.table.all_scales]
     if analysis.table.detects:
-        sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
+        table = analysis.table
+        sentences.append(contradictions.any_difference(analysis.omnibus, table.comparisons, table.level))
     whole = " ".join(filter(None, sentences))
     tables = [
         found for one in analysis.table.all_scales for found in comparison_tables(one, provenance(analysis))
@@ -120,7 +121,7 @@ def _summary(table: ScoreTable) -> str:
     families = (
         [one for one in table.comparisons if one.family == name] for name in ("systems", "below human")
     )
-    said = " ".join(filter(None, map(verdicts.summary, families)))
+    said = " ".join(filter(None, (verdicts.summary(one, table.level) for one in families)))
     named = table.scale.name.replace("_", " ")
     return f"{named[:1].upper()}{named[1:]}: {phrases.within(said)}" if named and said else said
 
@@ -158,9 +159,10 @@ def rules(analysis: Analysis) -> Section:
 def ranks(analysis: Analysis) -> Section:
     """How certain the order of the systems is."""
     figure = ranks_figure(analysis)
-    if figure is None:
+    if figure is None or isinstance(analysis.standings, NotEstimable):
         return Section("ranks", "Ranks", ())
-    return Section("ranks", "Ranks", (figure,))
+    words = contradictions.beside_ranks(analysis.standings, analysis.table.comparisons)
+    return Section("ranks", "Ranks", (*filter(None, [words]), figure))
 
 
 def plan(data: ReportData, analysis: Analysis) -> Section:
@@ -230,5 +232,10 @@ def hourly(data: ReportData) -> Section:
     return Section(
         "hourly",
         "Pay per hour",
-        pay_table(data.hourly, money.hourly_target if money else None, money.currency if money else "USD"),
+        pay_table(
+            data.hourly,
+            money.hourly_target if money else None,
+            money.currency if money else "USD",
+            simulated=data.answerers.programs > 0,
+        ),
     )

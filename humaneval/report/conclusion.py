@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from humaneval.domain import Role
 from humaneval.report.phrases import amount, confidence, excluded, percent, unit, within
-from humaneval.report.verdicts import gap
+from humaneval.report.verdicts import at_odds, gap
 from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.from_counts import Count, CountTable
 from humaneval.scoring.questions.question import Scale
@@ -66,7 +66,7 @@ def _findings(
     pairs = [one for one in comparisons if one.family == "systems"]
     below = [one for one in comparisons if one.family == "below human"]
     shown = [*(f"{one}{aside}" for one in _told(pairs, order)), *_alike(pairs), *_under(below, order)]
-    open_ = [*_untold(pairs), *_not_under(below, order)]
+    open_ = [*_untold(pairs, level), *_not_under(below, order)]
     if not comparisons:
         shown = _plain(scores, level, scale)
     # No sentence begins with a name: names keep their small letters.
@@ -120,18 +120,33 @@ def _under(below: Sequence[Comparison], order: Sequence[str]) -> list[str]:
     return [f"{_names(names)} {'score' if len(names) > 1 else 'scores'} below {found[0].b}"]
 
 
-def _untold(pairs: Sequence[Comparison]) -> list[str]:
-    """Pairs about which the study says nothing; and that this is no proof of being alike."""
-    open_ = [one for one in pairs if one.verdict == "inconclusive"]
-    if not open_:
-        return []
+def _untold(pairs: Sequence[Comparison], level: float) -> list[str]:
+    """Pairs about which the study says nothing, and that this is no proof of being alike; then those whose p
+    and interval disagree."""
+    odd = [one for one in pairs if at_odds(one, level)]
+    open_ = [one for one in pairs if one.verdict == "inconclusive" and one not in odd]
+    found = []
+    if open_:
+        found.append(
+            f"this study shows no difference {_which(open_, pairs)}, which is no proof that they are alike"
+        )
+    if len(odd) == 1:
+        found.append(
+            f"whether {odd[0].a} and {odd[0].b} differ stays open, because p and the interval disagree"
+        )
+    elif odd:
+        found.append(
+            f"{len(odd)} of {len(pairs)} pairs of systems stay open, because p and the interval disagree"
+        )
+    return found
+
+
+def _which(open_: Sequence[Comparison], pairs: Sequence[Comparison]) -> str:
     if len(open_) == 1:
-        which = f"between {open_[0].a} and {open_[0].b}"
-    elif len(open_) == len(pairs):
-        which = "between any two systems compared"
-    else:
-        which = f"for {len(open_)} of {len(pairs)} pairs of systems"
-    return [f"this study shows no difference {which}, which is no proof that they are alike"]
+        return f"between {open_[0].a} and {open_[0].b}"
+    if len(open_) == len(pairs):
+        return "between any two systems compared"
+    return f"for {len(open_)} of {len(pairs)} pairs of systems"
 
 
 def _not_under(below: Sequence[Comparison], order: Sequence[str]) -> list[str]:

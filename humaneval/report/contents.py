@@ -13,6 +13,7 @@ from humaneval.fees import sign_of
 from humaneval.planning.cues import CueScore
 from humaneval.planning.plan import Plan
 from humaneval.report.phrases import mark, warned
+from humaneval.report.places import PLATFORMS
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
@@ -76,7 +77,7 @@ class MoneyFacts:
     planned: Decimal | None = None
     """Rewards and fees as planned, by the platforms' own rates."""
     spent: Decimal | None = None
-    """Rewards, bonuses and fees as confirmed by the platform."""
+    """All of it and fees, as confirmed by the platform."""
     median_seconds: float | None = None
     """Median of the time for one form, from opening it to sending it."""
     median_hourly: Decimal | None = None
@@ -86,6 +87,10 @@ class MoneyFacts:
     """The source of the times, for example "in-page timers"."""
     rewards_paid: tuple[Decimal, ...] = ()
     """The rewards for one row that were paid, each once: a platform may pay otherwise than planned."""
+    compensations: Decimal | None = None
+    """For lost work; None if there are none."""
+    pretended: Decimal | None = None
+    """Play money of the sandbox or at a stand-in, in no other sum here; None if there is none."""
 
     @property
     def otherwise(self) -> str:
@@ -106,12 +111,21 @@ class RepeatFacts:
     passages_hash: str = ""
     responses_hash: str = ""
     endpoint: str = ""
+    """Those with answers, with commas between them."""
     software: Mapping[str, str] = field(default_factory=dict)
     """Package: version."""
     published_at: datetime | None = None
     first_response_at: datetime | None = None
     last_response_at: datetime | None = None
     scored_at: datetime | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Endpoint → the place in words; see `places_of`."""
+
+    @property
+    def through(self) -> list[str]:
+        """The places where the answers come from, in words."""
+        named = {**PLATFORMS, **self.places}
+        return [named.get(name, name) for name in self.endpoint.split(", ") if name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def counts_sections(table: CountTable) -> tuple[Section, ...]:
     """Scores, comparisons, and how both were made."""
     families = ("systems", "below human")
     chosen = [[one for one in table.comparisons if one.family == family] for family in families]
-    words = " ".join(filter(None, map(verdicts.summary, chosen)))
+    words = " ".join(filter(None, (verdicts.summary(one, table.level) for one in chosen)))
     found = (
         Section("scores", "Scores", (HIGHER, counts_table(table), method(table))),
         Section("comparisons", "Comparisons", (*filter(None, [words]), *comparison_tables(table, ""))),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from humaneval.report.ethics import EthicsText, Part, consents, kept, quoted, required, where
+from humaneval.report.ethics import (
+    EthicsText,
+    Part,
+    consents,
+    is_anything_required,
+    kept,
+    quoted,
+    required,
+    where,
+)
 from humaneval.report.people_facts import FEWEST, PeopleFacts, at_least_five
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import HourlyPay, Pay
@@ -126,7 +135,7 @@ def _consent(settings: StudyFile, facts: PeopleFacts) -> Part:
 def _traits(settings: StudyFile, facts: PeopleFacts) -> Part:
     known = (
         "The form asks for no demographic or geographic trait, so none is known.",
-        f"{required(settings)} A platform checks that; it is not a count.",
+        required(settings) + " A platform checks that; it is not a count." * is_anything_required(settings),
         where(facts),
     )
     return Part(

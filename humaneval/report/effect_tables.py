@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 
 from humaneval.planning.cues import CueScore
+from humaneval.report.contradictions import beside_model
 from humaneval.report.phrases import short_pseudonym
 from humaneval.report.score_tables import NBSP, drawn, interval_head, provenance
 from humaneval.report.sections import (
@@ -204,7 +205,8 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
         "A sensitivity analysis: verdicts come from the declared comparisons, not from these p-values."
         + (f" These are the first {CONTRASTS} of {len(contrasts)}." if len(contrasts) > CONTRASTS else ""),
     )
-    return words, first, second
+    aside = beside_model(contrasts, analysis.table.comparisons, level)
+    return (words, *filter(None, [aside]), first, second)
 
 
 def workers_table(analysis: Analysis) -> ReportTable:
@@ -251,7 +253,7 @@ def workers_table(analysis: Analysis) -> ReportTable:
 
 
 def pay_table(
-    pay: Pay | NotEstimable, target: Decimal | None, currency: str
+    pay: Pay | NotEstimable, target: Decimal | None, currency: str, *, simulated: bool = False
 ) -> tuple[str | ReportTable, ...]:
     """What annotators earned per hour, by three ways of counting time."""
     if isinstance(pay, NotEstimable):
@@ -283,7 +285,7 @@ def pay_table(
     return (
         ReportTable(
             "hourly_pay",
-            f"Pay per hour, {currency}, by three ways of counting time",
+            f"Pay per hour{' (simulated)' * simulated}, {currency}, by three ways of counting time",
             (
                 Column("time", "Time", False),
                 Column("median", "Median", unit=f"{currency} per hour"),

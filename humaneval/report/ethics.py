@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from humaneval.report.methods import PLATFORMS, listed
-from humaneval.report.people_facts import NOT_TOLD, AgreedTo, PeopleFacts, counted_out
+from humaneval.report.methods import listed
+from humaneval.report.people_facts import NOT_TOLD, AgreedTo, PeopleFacts, counted_out, few
 from humaneval.study.file import StudyFile
 from humaneval.study.words import Channel
 from humaneval.text import counted
@@ -73,7 +73,7 @@ def quoted(text: str) -> str:
 def consents(agreed: Sequence[AgreedTo]) -> Iterator[str]:
     """The texts of consent, each with its version and hash, and how many forms came with it."""
     for one in agreed:
-        forms = "as it is shown now" if one.forms is None else f"agreed to with {counted(one.forms, 'form')}"
+        forms = "as it is shown now" if one.forms is None else f"agreed to with {few(one.forms, 'form')}"
         yield (
             f"For {CAME_BY[one.consent.channel]}: version {one.consent.version}, language"
             f" {one.consent.language}, SHA-256 {one.consent.hash}, {forms}."
@@ -87,7 +87,7 @@ def where(facts: PeopleFacts) -> str:
         return "Nobody has taken part yet."
     told = counted_out(facts.by_endpoint)
     places = [
-        f"{PLATFORMS.get(name, name)} ({people if people == NOT_TOLD else f'{people} people'})"
+        f"{facts.places.get(name, name)} ({people if people == NOT_TOLD else f'{people} people'})"
         for name, people in told.items()
     ]
     return f"People came through {listed(places)}."
@@ -95,19 +95,34 @@ def where(facts: PeopleFacts) -> str:
 
 def required(settings: StudyFile) -> str:
     """What was required of people, as far as the platform checks it."""
-    asked, wanted = settings.participants, []
-    if asked.countries:
-        wanted.append(f"country: {', '.join(asked.countries)}")
-    if asked.min_approved_percent:
-        wanted.append(f"{asked.min_approved_percent} % of earlier work approved")
-    if asked.min_approved_hits:
-        wanted.append(f"{counted(asked.min_approved_hits, 'task')} approved before")
-    if asked.masters:
-        wanted.append("Masters of Mechanical Turk")
-    wanted += [f"qualification {one.id}{' lacking' if one.lacking else ''}" for one in asked.qualifications]
-    if asked.exclude_studies:
-        wanted.append(f"no participation in {', '.join(asked.exclude_studies)}")
+    wanted = list(_requirements(settings))
     return f"Required: {'; '.join(wanted)}." if wanted else "Nothing is required of people."
+
+
+def is_anything_required(settings: StudyFile) -> bool:
+    """Whether the study file requires anything of people."""
+    return any(_requirements(settings))
+
+
+def _requirements(settings: StudyFile) -> Iterator[str]:
+    asked, there = settings.participants, settings.prolific
+    if asked.countries:
+        yield f"country: {', '.join(asked.countries)}"
+    if asked.min_approved_percent:
+        yield f"{asked.min_approved_percent} % of earlier work approved"
+    if asked.min_approved_hits:
+        yield f"{counted(asked.min_approved_hits, 'task')} approved before"
+    if asked.masters:
+        yield "Masters of Mechanical Turk"
+    for one in asked.qualifications:
+        yield f"qualification {one.id}{' lacking' if one.lacking else ''}"
+    if asked.exclude_studies:
+        yield f"no participation in {', '.join(asked.exclude_studies)}"
+    if there.devices:
+        yield f"at Prolific a device of these: {', '.join(there.devices)}"
+    for each in there.filters:
+        values = {name: value for name, value in each.items() if name != "filter_id"}
+        yield f"Prolific's filter {each['filter_id']}, {json.dumps(values, ensure_ascii=False)}"
 
 
 def kept(settings: StudyFile) -> Iterator[str]:

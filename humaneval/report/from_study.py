@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session
 
 from humaneval import __version__
 from humaneval.domain import SENTENCES
-from humaneval.fees import NO_FEES
 from humaneval.report.contents import (
     DesignFacts,
     ExampleFacts,
@@ -30,6 +29,7 @@ from humaneval.report.contents import (
     ReportData,
 )
 from humaneval.report.phrases import early
+from humaneval.report.places import places_of
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.estimable import estimated
 from humaneval.scoring.scores import ScoreTable
@@ -52,6 +52,7 @@ from humaneval.store.tables import (
 from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
+from humaneval.study.money_paid import sums_paid
 from humaneval.study.plan import cues_of, plan_of, stories_of
 from humaneval.study.planned_cost import planned_cost
 from humaneval.study.presets import in_force
@@ -222,24 +223,20 @@ def _first_words(sentence: str) -> str:
 
 
 def _money(session: Session, study: StudyRow, settings: StudyFile, own: Columns) -> MoneyFacts:
-    paid: dict[str, Decimal] = defaultdict(lambda: Decimal("0.00"))
-    for payment in session.scalars(
-        select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
-    ):
-        paid[payment.kind] += payment.amount
-        if payment.endpoint not in NO_FEES:
-            paid["fees"] += payment.fee
+    paid = sums_paid(session, study.id)
     reward, rewards = settings.hit.reward, _rewards(session, study)
     minutes = median_minutes(_open_seconds(session, study, own))
     return MoneyFacts(
         currency=settings.hit.currency,
         reward=settings.hit.reward,
         rewards_paid=tuple(sorted(set(rewards.values()))),
-        rewards=paid["reward"],
-        bonuses=paid["bonus"],
-        fees=paid["fees"],
+        rewards=paid.rewards,
+        bonuses=paid.bonuses,
+        fees=paid.fees,
         planned=planned_cost(session, study.id, settings),
-        spent=paid["reward"] + paid["bonus"] + paid["fees"],
+        spent=paid.spent,
+        compensations=paid.compensations or None,
+        pretended=paid.pretended or None,
         median_seconds=minutes * 60 if minutes else None,
         median_hourly=hourly_at(reward, minutes),
         hourly_target=settings.hit.hourly,
@@ -348,6 +345,7 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
         passages_hash=_hash(passages),
         responses_hash=_hash(zip(*(given[name] for name in told), strict=True)),
         endpoint=", ".join(endpoints),
+        places=places_of(session, study.id, settings_of(study)),
         software=software(),
         published_at=study.published_at,
         first_response_at=_moment(min(moments, default="")),

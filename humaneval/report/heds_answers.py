@@ -10,7 +10,7 @@ from humaneval.report import phrases, verdicts
 from humaneval.report.dossier import Dossier
 from humaneval.report.ethics import required
 from humaneval.report.heds_questions import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
-from humaneval.report.methods import PLATFORMS, listed, of_role, several
+from humaneval.report.methods import listed, of_role, several
 from humaneval.report.phrases import amount, between, confidence, percent
 from humaneval.scoring.analysis.effects import Agreement
 from humaneval.scoring.questions.detect import spelled
@@ -151,7 +151,7 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
 
 
 def _where(known: Dossier) -> str:
-    places = [PLATFORMS.get(name, name) for name in known.data.repeat.endpoint.split(", ") if name]
+    places = known.data.repeat.through
     return f"Through {listed(places) if places else 'no known platform'}."
 
 

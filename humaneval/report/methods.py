@@ -19,14 +19,6 @@ from humaneval.scoring.questions.detect import spelled
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
 
-PLATFORMS = {
-    "production": "Amazon Mechanical Turk",
-    "sandbox": "the sandbox of Amazon Mechanical Turk",
-    "local": "a self-hosted marketplace",
-    "link": "personal or open links",
-    "csv": "batches that were made from files",
-    "prolific": "Prolific",
-}
 HASH = 12
 """How many digits of a hash are printed: enough to recognise it."""
 
@@ -143,7 +135,7 @@ def _annotators(data: ReportData) -> list[str]:
         many = design.rows_per_annotator
         each = " each" if table.annotators.collected > 1 else ""
         forms = f" with {'one form' if many == 1 else f'up to {many} forms'}{each}"
-    places = [PLATFORMS.get(name, name) for name in data.repeat.endpoint.split(", ") if name]
+    places = data.repeat.through
     where = f", through {listed(places)}" if places else ""
     sentences = [f"Answers were collected from {counted(table.annotators.collected, who)}{forms}{where}."]
     free = data.repeat.endpoint == "link" and not (money and money.rewards)

@@ -58,7 +58,9 @@ def render_report(data: ReportData) -> str:
             key=_key_facts(data),
             dates=_dates(data),
             hashes=_hashes(data),
-            payments=_payments(data.money) if data.money else [],
+            payments=_payments(data.money, " (simulated)" if data.answerers.only_programs else "")
+            if data.money
+            else [],
         )
     )
     return page + "\n"
@@ -176,7 +178,7 @@ def _key_facts(data: ReportData) -> list[tuple[str, str]]:
         and people.analysed >= ENOUGH_FOR_A_WAGE
         and not data.answerers.only_programs
     ):
-        facts.append((_amount(money.median_hourly, money.currency), "an hour, at the median time"))
+        facts.append((_amount(money.median_hourly, money.currency), "per hour, at the median time"))
     return facts
 
 
@@ -208,7 +210,7 @@ def _hashes(data: ReportData) -> list[tuple[str, str]]:
     return [(name, value) for name, value in named.items() if value]
 
 
-def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
+def _payments(money: MoneyFacts, simulated: str = "") -> list[tuple[str, str]]:
     def amount(value: Decimal | None) -> str:
         return "" if value is None else _amount(value, money.currency)
 
@@ -219,13 +221,15 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
     hourly = "" if money.median_hourly is None else f"{amount(money.median_hourly)}{target}"
     named = {
         "Reward per form": amount(money.reward),
-        "Median time per form": time,
-        "Pay an hour at the median time": hourly,
+        f"Median time per form{simulated}": time,
+        f"Pay per hour at the median time{simulated}": hourly,
         "Rewards": amount(money.rewards),
         "Bonuses": amount(money.bonuses),
+        "For lost work": amount(money.compensations),
         "Platform fees": amount(money.fees),
         "Planned in total": amount(money.planned),
         "Spent in total": amount(money.spent),
+        "Play money, which nobody paid": amount(money.pretended),
     }
     return [(name, value) for name, value in named.items() if value]
 
@@ -236,6 +240,9 @@ def _amount(value: Decimal, currency: str) -> str:
 
 
 def _settings(values: Mapping[str, Any]) -> str:
+    # Of a table's column: nobody must try to find the hash of the file.
+    hashed = {"sha256": "sha256 of the column’s sentences with their stories"} if "column" in values else {}
     return ", ".join(
-        f"{name} = {value if isinstance(value, str) else json.dumps(value)}" for name, value in values.items()
+        f"{hashed.get(name, name)} = {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in values.items()
     )

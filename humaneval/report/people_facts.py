@@ -9,13 +9,14 @@ from typing import cast
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from humaneval.report.places import places_of
 from humaneval.store.engine import reading
 from humaneval.store.queries import Deleted, answerers, deleted_forms
 from humaneval.store.tables import COLLECTED, AssignmentRow, ConsentTextRow, HitRow, StudyRow
 from humaneval.study.consent import Consent, consent_of
 from humaneval.study.stored import Study
 from humaneval.study.words import Channel, channel_at
-from humaneval.text import Answerers
+from humaneval.text import Answerers, counted
 
 FEWEST = 5
 """Smaller groups are not counted out: in them, a figure may be about a person whom somebody knows."""
@@ -44,6 +45,8 @@ class PeopleFacts:
     """Forms with a version of the consent whose text was not stored: older ones, and static pages."""
     by_endpoint: Mapping[str, int]
     """Endpoint → people who have answered there."""
+    places: Mapping[str, str]
+    """Endpoint → the place in words."""
     rejected: int
     """People with a rejected form."""
     deleted: Deleted
@@ -69,6 +72,7 @@ def people_facts(study: Study) -> PeopleFacts:
             _agreed(session, study) or _to_be_read(session, study),
             session.scalar(untold.select_from(AssignmentRow)) or 0,
             dict(by_endpoint.all()),
+            places_of(session, study.id, study.settings),
             rejected or 0,
             deleted_forms(session, study.id),
         )
@@ -78,7 +82,7 @@ def _agreed(session: Session, study: Study) -> tuple[AgreedTo, ...]:
     rows = session.execute(
         select(ConsentTextRow, func.count())
         .join(AssignmentRow, AssignmentRow.consent_hash == ConsentTextRow.hash)
-        .where(AssignmentRow.study_id == study.id)
+        .where(AssignmentRow.study_id == study.id, ~AssignmentRow.by_program)
         .group_by(ConsentTextRow.hash)
         .order_by(ConsentTextRow.channel, ConsentTextRow.hash)
     )
@@ -113,6 +117,15 @@ def counted_out(groups: Mapping[str, int]) -> dict[str, str]:
     if len(small) == 1 and others:
         told[others[0][1]] = NOT_TOLD
     return told
+
+
+def few(number: int, what: str) -> str:
+    """A number of things that people have made, unless it is small.
+
+    >>> few(4, "form"), few(7, "form")
+    ('fewer than 5 forms', '7 forms')
+    """
+    return f"{SUPPRESSED} {what}s" if number < FEWEST else counted(number, what)
 
 
 def at_least_five(people: int) -> str:

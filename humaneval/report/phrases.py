@@ -214,17 +214,15 @@ def control(table: ScoreTable) -> str:
     if table.control is None:
         return ""
     gate, rule = table.control, table.rule.control
-    found = (
-        f"{gate.passed:,} of {counted(gate.n, 'Control passage')} {'was' if gate.n == 1 else 'were'} noticed"
-    )
+    found = f"noticed {gate.passed:,} of {counted(gate.n, 'Control passage')}"
     if rule == "none":
-        return f"{found}; nobody was excluded for missing one."
+        return f"Annotators {found}; nobody was excluded for missing one."
     what = (
         "annotators were excluded for missing one"
         if rule == "annotator"
         else "forms with a missed one were left out"
     )
-    return f"Before {what}, {found}."
+    return f"Before {what}, {'they' if rule == 'annotator' else 'annotators'} {found}."
 
 
 def chance(table: Chanced) -> str:

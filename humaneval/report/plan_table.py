@@ -73,9 +73,9 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
     unit = "counts; scores, differences, powers and half widths are shares"
     comparisons = before.decisive.comparisons if before.decisive else 0
     note = (
-        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of"
-        f" {counted(comparisons, 'comparison')}."
-        " Planned: after the Control passages have excluded annotators. Achieved: medians over the systems."
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}%"
+        + (f" and a family of {counted(comparisons, 'comparison')}." if comparisons > 1 else ".")
+        + " Planned: after the Control passages have excluded annotators. Achieved: medians over the systems."
     )
     if not after:
         note += " A difference as large as the planned one does not fit above the scores achieved."
@@ -87,7 +87,7 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
             Column("planned", "Planned", unit=unit),
             Column("achieved", "Achieved", unit=unit),
         ),
-        (*_sizes(plan, analysis, before), *_powers(plan, before, after)),
+        (*_sizes(plan, analysis, before), *_powers(plan, before, after, many=is_family(plan, before))),
         note,
     )
 
@@ -99,7 +99,7 @@ def _sizes(plan: Plan, analysis: Analysis, before: Outlook) -> tuple[Row, ...]:
     """How much there was to be judged, and how hard it was."""
     n, score, design_effect = achieved(analysis)
     sign = ", %" if plan.scale is None or plan.scale.share else ""
-    start = Cell(f"Score that it starts from{sign}", "Score that it starts from")
+    start = Cell(f"Score of a system{sign}", "Score of a system")
     scores = (start, _score(plan, plan.expected_score), _score(plan, place_of(plan, score)))
     return (
         (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
@@ -110,25 +110,35 @@ def _sizes(plan: Plan, analysis: Analysis, before: Outlook) -> tuple[Row, ...]:
     )
 
 
-def _powers(plan: Plan, before: Outlook, after: Outlook | None) -> tuple[Row, ...]:
+def is_family(plan: Plan, seen: Outlook) -> bool:
+    """Whether a comparison is harder as one of its family than alone."""
+    return bool(seen.decisive and seen.decisive.comparisons > 1 and plan.adjust != "none")
+
+
+def _powers(plan: Plan, before: Outlook, after: Outlook | None, *, many: bool) -> tuple[Row, ...]:
     """What can be found with that. The keys of the rows, beside the words, are what the CSV file has."""
     size, power = "Detectable difference", f"Power for a difference of {plan.smallest_effect:g}"
     points = f"{100 * plan.smallest_effect:.0f}"
     if plan.scale is not None and not plan.scale.share:
         points = f"{plan.smallest_effect * plan.scale.width:.2f}"
     shown = f"Power for {points} points, %"
+    one = ": one comparison" * many
     named = (
-        (Cell(f"{size}, points: one comparison", f"{size}: one comparison"), "detectable"),
+        (Cell(f"{size}, points{one}", f"{size}: one comparison"), "detectable"),
         (
             Cell(f"{size}, points: hardest of its family", f"{size}: hardest of its family"),
             "detectable_in_family",
         ),
-        (Cell(f"{shown}: one comparison", f"{power}: one comparison"), "power"),
+        (Cell(f"{shown}{one}", f"{power}: one comparison"), "power"),
         (Cell("… as the hardest of its family", f"{power}: hardest of its family"), "power_in_family"),
     )
     width = Cell("Half width of a score’s interval, points", "Half width of a score’s interval")
     return (
-        *((head, _found(plan, before, name), _found(plan, after, name)) for head, name in named),
+        *(
+            (head, _found(plan, before, name), _found(plan, after, name))
+            for head, name in named
+            if many or not name.endswith("_in_family")
+        ),
         (width, _difference(plan, before.half_width), _found(plan, after, "half_width")),
     )
 

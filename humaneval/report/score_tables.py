@@ -150,7 +150,7 @@ def main_table(analysis: Analysis) -> ReportTable:
         )
     ceiling = next((one.ceiling for one in analysis.luck_off), table.ceiling)
     note = (
-        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here. d′:"
+        f"Of chance: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here. d′:"
         " how far the sentences stand out, in standard"
         " deviations of an annotator’s impression; 0 means not at all. Seconds: mean time on a passage, by"
         " the page’s timer. "
@@ -165,7 +165,7 @@ def main_table(analysis: Analysis) -> ReportTable:
             Column("interval", interval_head(table), span=True, unit="share"),
             Column("not_identified", "x", unit="responses"),
             Column("n", "n", unit="responses"),
-            Column("of_ceiling", "Of ceiling, %", unit="share"),
+            Column("of_ceiling", "Of chance, %", unit="share"),
             Column("of_ceiling_interval", interval_head(table), span=True, unit="share"),
             Column("d_prime", "d′", unit="standard deviations"),
             Column("mean_seconds", "Seconds", unit="seconds a passage"),
@@ -207,6 +207,7 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
             f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided; the"
             " interval is two-sided."
         )
+    said += filter(None, [verdicts.left_open(ordered, table.level)])
     if verdicts.alone(ordered):
         said.append("Intervals are for one pair each, adjusted p-values for all pairs together.")
     return ReportTable(
@@ -214,24 +215,24 @@ def _family(chosen: list[Comparison], key: str, table: ScoreTable | CountTable, 
         f"{title}: {minus}",
         (
             Column("pair", "Pair", False),
+            Column("verdict", "Verdict", False),
             Column("difference", "Points", unit=kind),
             Column("interval", interval_head(table), span=True, unit=kind),
             *([Column("bound", "At most", unit=kind)] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
             *([_counted(table)] if paired else []),
-            Column("verdict", "Verdict", False),
         ),
         tuple(
             (
                 Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"),
+                Cell(verdicts.outcome(one), one.verdict, one.verdict != "inconclusive"),
                 points(one.difference, scale),
                 points_span(one.interval, scale),
                 *([points(one.bound, scale)] if bounded and one.bound is not None else []),
                 probability(one.p),
                 probability(one.p_adjusted),
                 *([whole(one.pairs)] if paired else []),
-                Cell(verdicts.outcome(one), one.verdict, one.verdict != "inconclusive"),
             )
             for one in ordered
         ),
@@ -252,16 +253,16 @@ def exclusion_table(table: ScoreTable) -> ReportTable:
     for step in table.exclusions:
         end = step.step in ("collected", "analysed")
         out = (Cell(""), Cell("")) if end else (whole(step.annotators_out), whole(step.responses_out))
-        rows.append((text(step_name(step, table)), *out, whole(step.annotators), whole(step.responses)))
+        rows.append((text(step_name(step, table)), whole(step.annotators), whole(step.responses), *out))
     return ReportTable(
         "exclusions",
         "From the responses collected to those analysed",
         (
             Column("step", "Step", False),
-            Column("annotators_out", "Annotators out"),
-            Column("responses_out", "Responses out"),
             Column("annotators", "Annotators left"),
             Column("responses", "Responses left"),
+            Column("annotators_out", "Annotators out"),
+            Column("responses_out", "Responses out"),
         ),
         tuple(rows),
     )

@@ -4,13 +4,12 @@ than its verdict."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from humaneval.report.phrases import amount, confidence, percent
-from humaneval.scoring.analysis.models import Omnibus
-from humaneval.scoring.comparisons import Comparison, inner_level
+from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.questions.question import Scale
-from humaneval.statistics.arrays import NotEstimable
+from humaneval.scoring.verdicts import inner_level
 from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, CLUSTERED
 from humaneval.statistics.clustered_means import PLAIN as STUDENT
 from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
@@ -31,6 +30,10 @@ INTERVALS = {
 LIMITS = (0.001, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1, 0.2)
 """Usual limits of p."""
 MINUS = "\N{MINUS SIGN}"
+TOLD = ("a_higher", "b_higher")
+"""The verdicts that tell two generators apart."""
+MOST_PAIRS = 3
+"""With more pairs than this, they are counted."""
 
 
 def signed(share: float, digits: int = 1) -> str:
@@ -86,13 +89,84 @@ def outcome(one: Comparison) -> str:
     return f"below {one.b}" if one.bound is not None and one.verdict == "b_higher" else words
 
 
-def summary(comparisons: Sequence[Comparison]) -> str:
+def at_odds(one: Comparison, level: float) -> str:
+    """Why p and the interval of a comparison that is left open disagree, in a clause; empty if they agree.
+
+    An interval that excludes 0 does not disagree with a p that is above the limit only for all pairs
+    together: see `family_decides`.
+    """
+    if one.verdict != "inconclusive":
+        return ""
+    small, apart = _small(one.p_adjusted, level), _excludes_0(one)
+    if small == apart or (apart and _small(one.p, level)):
+        return ""
+    end = "bound is not below 0" if one.bound is not None else "interval holds 0"
+    other = "bound is below 0" if one.bound is not None else "interval excludes 0"
+    return (
+        f"p is {_limit(level)} or less, but the {end}"
+        if small
+        else f"the {other}, but p is above {_limit(level)}"
+    )
+
+
+def _small(p: float, level: float) -> bool:
+    return p <= 1 - level + 1e-12
+
+
+def _excludes_0(one: Comparison) -> bool:
+    if one.bound is not None:
+        return one.bound < 0
+    return one.interval.low > 0 or one.interval.high < 0
+
+
+def _limit(level: float) -> str:
+    return f"{1 - level:.3f}".rstrip("0").removeprefix("0")
+
+
+def left_open(comparisons: Sequence[Comparison], level: float) -> str:
+    """A sentence about the pairs that are left open because p and the interval disagree; empty if none is."""
+    why: dict[str, list[str]] = {}
+    for one in comparisons:
+        if reason := at_odds(one, level):
+            why.setdefault(reason, []).append(f"{one.a} – {one.b}")
+    return " ".join(
+        f"Left open, because p and the {'bound' if 'bound' in reason else 'interval'} disagree:"
+        f" {pairs_named(pairs)} ({reason})."
+        for reason, pairs in why.items()
+    )
+
+
+def family_decides(comparisons: Sequence[Comparison], level: float) -> str:
+    """A sentence about the pairs that are left open although their own p and interval tell them apart; empty
+    if there are none."""
+    pairs = [
+        f"{one.a} – {one.b}"
+        for one in comparisons
+        if one.verdict == "inconclusive" and _excludes_0(one) and _small(one.p, level)
+    ]
+    if not pairs:
+        return ""
+    ends = "bound" if comparisons[0].bound is not None else "interval"
+    return (
+        f"Left open, because p counts for all pairs together: {pairs_named(pairs)} (the {ends}, which is for"
+        f" the pair alone, {'is below' if ends == 'bound' else 'excludes'} 0)."
+    )
+
+
+def pairs_named(pairs: Iterable[str]) -> str:
+    """`a – b, c – d`; of many, their number."""
+    names = list(pairs)
+    return ", ".join(names) if len(names) <= MOST_PAIRS else f"{len(names)} pairs"
+
+
+def summary(comparisons: Sequence[Comparison], level: float) -> str:
     """What a family of comparisons shows as a whole, in a sentence or two."""
     if not comparisons:
         return ""
-    told = [one for one in comparisons if one.verdict in ("a_higher", "b_higher")]
+    told = [one for one in comparisons if one.verdict in TOLD]
     equal = [one for one in comparisons if one.verdict == "equivalent"]
-    open_ = len(comparisons) - len(told) - len(equal)
+    odd = sum(bool(at_odds(one, level)) for one in comparisons)
+    open_ = len(comparisons) - len(told) - len(equal) - odd
     if comparisons[0].family == "below human":
         human = comparisons[0].b
         below = [one.a for one in told if one.verdict == "b_higher"]
@@ -116,26 +190,15 @@ def summary(comparisons: Sequence[Comparison]) -> str:
             f"Equivalent within ±{amount(equal[0].margin, equal[0].scale)} points: "
             + "; ".join(f"{one.a} and {one.b}" for one in equal)
         )
+
+    def of_all(number: int) -> str:
+        return "the pair" if len(comparisons) == 1 else f"{number} of {len(comparisons)} pairs"
+
     if open_:
-        which = "the pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
-        parts.append(f"This study shows no difference for {which}")
+        parts.append(f"This study shows no difference for {of_all(open_)}")
+    if odd:
+        parts.append(f"This study leaves {of_all(odd)} open, because p and the interval disagree")
     return ". ".join(parts) + "."
-
-
-def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
-    """Whether the systems differ at all, in a sentence that names no two of them."""
-    if isinstance(found, NotEstimable):
-        return f"Whether the systems differ at all is not estimable, because {found.because}."
-    facts = (
-        f"{found.test}, χ²({found.degrees}) = {found.statistic:.2f}, p\N{NO-BREAK SPACE}{p_equals(found.p)}"
-    )
-    words = (
-        f"The systems do not all score alike ({facts}). The pairs below are tested one by one."
-        if found.p <= 1 - level + 1e-12
-        else f"It is not shown that the systems differ at all ({facts})."
-    )
-    recur = " Stories recur, and Cochran’s Q does not allow for that." if found.stories_ignored else ""
-    return words + recur
 
 
 def method(comparisons: Sequence[Comparison], level: float, compared: str = "") -> str:

@@ -95,16 +95,16 @@ def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: s
     if Listening.OURS in (found, before):
         raise PrerequisiteError(
             f"the forms of this database are served already, at {loaded.settings.public_url}",
-            "If that is for the same study, let it run. Otherwise put this one up beside it, to be collected"
-            " with it:"
-            f" {command('publish', study, '--to', 'local')}",
+            "If that is for the same study, let it run. A second study is put up beside it, and collected"
+            f" with it: {command('publish', study, '--to', 'local')}",
         )
     if found is Listening.NOTHING:
         return port
     if wish.port or loaded.origin("port") not in (DEFAULT, KEPT) or _is_known(engine):
         raise PrerequisiteError(
             f"{found} listens at port {port}, where the forms should be",
-            "End that program, because the HITs lead annotators there, and run this again."
+            "End that program, because the HITs lead annotators there, and run this again. If it is the `up`"
+            " of another folder, that one can take --port NUMBER."
             if _is_known(engine)
             else f"Choose another port: {command('up', study, '--port', 'NUMBER')}",
         )

@@ -2,7 +2,7 @@
 number.
 
 Systems are compared with each other in one family, two-sided. Whether each is below Human is a second family,
-one-sided. Control is a gate and Human a ceiling: neither competes.
+one-sided. Control is a gate and Human the upper end: neither competes.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from humaneval.errors import UsageError
 from humaneval.scoring.counted import Counted
 from humaneval.scoring.mean_differences import mean_differences
 from humaneval.scoring.questions.question import Scale
+from humaneval.scoring.verdicts import Verdict, decide, inner_level
 from humaneval.statistics.arrays import Floats
-from humaneval.statistics.equivalence import within_margin
 from humaneval.statistics.headline import PairedDifference, paired_differences
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, decisive_p_values, holm
 from humaneval.statistics.sign_flips import Alternative
 
 Family = Literal["systems", "below human"]
-Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,38 +203,3 @@ def adjusted(p: Floats, how: Adjust) -> Floats:
     if how == "none" or not p.size:
         return p
     return holm(p) if how == "holm" else benjamini_hochberg(p)
-
-
-def inner_level(level: float) -> float:
-    """The level of the two-sided interval whose ends are one-sided bounds at `level`: 0.90 for 0.95."""
-    return max(2 * level - 1, 1e-6)
-
-
-def decide(
-    interval: Interval,
-    narrow: Interval,
-    p: float,
-    margin: float,
-    level: float,
-    *,
-    one_sided: bool = False,
-    width: float = 1.0,
-) -> Verdict:
-    """The verdict of a difference with its interval, that at `inner_level`, and its adjusted p; see
-    `compare`.
-
-    `one_sided`: p is that of the test whether the difference is below 0. `width` is that of the scale.
-    """
-    if p <= 1 - level + 1e-12:
-        if one_sided:
-            return "b_higher" if narrow.high < 0 else _otherwise(narrow, margin, width)
-        if interval.low > 0:
-            return "a_higher"
-        if interval.high < 0:
-            return "b_higher"
-    return _otherwise(narrow, margin, width)
-
-
-def _otherwise(narrow: Interval, margin: float, width: float) -> Verdict:
-    shares = Interval(narrow.low / width, narrow.high / width)
-    return "equivalent" if margin and within_margin(shares, margin / width) else "inconclusive"

@@ -287,7 +287,7 @@ def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
     noticed = ~answers.failed[shown]
     table = cells(noticed, answers.worker[shown], answers.story[shown], np.zeros(noticed.size))
     (found,) = score_intervals(table, level)
-    return ControlGate(found.x, found.n, found.interval)
+    return ControlGate(int(found.total), found.n, found.interval)
 
 
 def _refuse_impossible(answers: Judgments, rule: Rule) -> None:

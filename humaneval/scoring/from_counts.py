@@ -18,8 +18,9 @@ import numpy as np
 from humaneval.csv_file import read_csv_file
 from humaneval.domain import Role
 from humaneval.errors import InputError
-from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted, decide, inner_level
+from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted
 from humaneval.scoring.roles import refuse_spellings
+from humaneval.scoring.verdicts import decide, inner_level
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.ranks import Rank, jeffreys_ranks
 from humaneval.statistics.two_samples import chi_square, newcombe, z_test

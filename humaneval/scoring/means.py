@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from humaneval.statistics.arrays import Floats, NotEstimable
 from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, mean_interval, wilson_on_scale
-from humaneval.statistics.intervals import Interval
-
-
-@dataclass(frozen=True, slots=True)
-class MeanOnScale:
-    """A mean with its interval, and how both were made."""
-
-    n: int
-    total: float
-    workers: int
-    stories: int
-    interval: Interval
-    method: str
-    design_effect: float
-    effective: float
-    """Shares, of as many unrelated answers, that would be as sure."""
-    note: str
+from humaneval.statistics.intervals import Interval, MeanOutcome
 
 
 def mean_on_scale(
     outcomes: Floats, workers: Floats, stories: Floats, scale: Interval, level: float = 0.95
-) -> MeanOnScale:
+) -> MeanOutcome:
     """The mean's place p = (mean − low)/(high − low) has Wilson's interval at n_e = p(1 − p)/V, V its
     variance (`humaneval.statistics.clustered_means`), with t in the place of z: n_e·z²/t².
 
@@ -50,7 +32,7 @@ def mean_on_scale(
         effective = place * (1.0 - place) * (width / found.standard_error) ** 2
         freedom = None if method == BY_SCALE else found.freedom
         interval = wilson_on_scale(found.mean, found.standard_error, scale, level, freedom)
-    return MeanOnScale(
+    return MeanOutcome(
         found.n,
         float(outcomes.sum()),
         found.workers,

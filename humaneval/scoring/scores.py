@@ -21,14 +21,14 @@ from humaneval.scoring.comparisons import Comparison, Declared, compare
 from humaneval.scoring.counted import Counted
 from humaneval.scoring.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
 from humaneval.scoring.judgments import Entries, Judgments, judgments
-from humaneval.scoring.means import MeanOnScale, mean_on_scale
+from humaneval.scoring.means import mean_on_scale
 from humaneval.scoring.questions.judging import Words
 from humaneval.scoring.questions.question import DETECT, Scale, load_question
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
-from humaneval.statistics.intervals import Interval
-from humaneval.statistics.opponents import ShareAgainst, share_against
+from humaneval.statistics.intervals import Interval, MeanOutcome
+from humaneval.statistics.opponents import share_against
 
 DETECTED = TableQuestion(load_question(DETECT), {})
 """What counts and older tables answer."""
@@ -311,7 +311,7 @@ def _scores(counted: Counted, shown: Counted, level: float, gated: str = "") -> 
     return tuple(sorted(rows, key=lambda row: (order[row.role], row.score, row.generator)))
 
 
-def _reason(answers: Judgments, code: int, one: MeanOnScale | ShareAgainst, gated: str) -> str:
+def _reason(answers: Judgments, code: int, one: MeanOutcome, gated: str) -> str:
     """Why Control has no interval: those who missed it are excluded, which decides its score."""
     if answers.roles[code] is not Role.CONTROL or not gated:
         return ""
@@ -321,10 +321,14 @@ def _reason(answers: Judgments, code: int, one: MeanOnScale | ShareAgainst, gate
     return f"{reason[:1].upper()}{reason[1:]}"
 
 
-def _estimates(counted: Counted, level: float) -> Iterator[tuple[int, MeanOnScale | ShareAgainst]]:
+def _estimates(counted: Counted, level: float) -> Iterator[tuple[int, MeanOutcome]]:
     """The score of each generator, by its code: a share, a mean on a scale, or a mean over opponents."""
     entries, scale = counted.entries, counted.answers.scale
-    of = _shares(counted, level) if scale.binary else _means(entries, Interval(scale.low, scale.high), level)
+    of: Iterable[tuple[int, MeanOutcome]]
+    if scale.binary:
+        of = zip(counted.sums.names, score_intervals(counted.sums, level), strict=True)
+    else:
+        of = _means(entries, Interval(scale.low, scale.high), level)
     for code, one in of:
         at = np.flatnonzero(entries.generator == code) if entries.opponent is not None else None
         if entries.opponent is None or np.unique(entries.opponent[at]).size == 1:
@@ -334,13 +338,7 @@ def _estimates(counted: Counted, level: float) -> Iterator[tuple[int, MeanOnScal
             yield code, share_against(entries.outcomes[at], *by, entries.opponent[at], level)
 
 
-def _shares(counted: Counted, level: float) -> Iterator[tuple[int, MeanOnScale]]:
-    for code, one in zip(counted.sums.names, score_intervals(counted.sums, level), strict=True):
-        found = (one.n, one.x, one.workers, one.stories, one.interval, one.method)
-        yield code, MeanOnScale(*found, one.design_effect, one.effective, one.note)
-
-
-def _means(entries: Entries, scale: Interval, level: float) -> Iterator[tuple[int, MeanOnScale]]:
+def _means(entries: Entries, scale: Interval, level: float) -> Iterator[tuple[int, MeanOutcome]]:
     for code in pd.unique(entries.generator).tolist():
         mine = entries.generator == code
         by = entries.worker[mine], entries.story[mine]

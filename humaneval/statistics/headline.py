@@ -18,7 +18,7 @@ from scipy import special
 from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats, check_level
 from humaneval.statistics.cells import Cells
-from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.intervals import Interval, MeanOutcome, wilson
 from humaneval.statistics.paired import bonett_price_at
 from humaneval.statistics.paired_tests import paired_test
 from humaneval.statistics.sign_flips import Alternative
@@ -33,30 +33,6 @@ FEWEST = 8
 
 ROUNDING = 1e-9
 """A spread of pairs below this is 0: all pairs are alike."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreInterval:
-    """The share `x/n` of responses with outcome 1, its interval, and how that was made."""
-
-    x: int
-    n: int
-    workers: int
-    stories: int
-    interval: Interval
-    method: str
-    """"wilson", or "wilson, n / design effect" if workers or stories recur."""
-    design_effect: float
-    """Of the layout and the answers, 1..n: how many related responses tell as much as one unrelated."""
-    effective: float
-    """Unrelated responses that would tell as much: the interval is Wilson's at this number."""
-    note: str = ""
-    """What the interval cannot know, in a sentence; empty if there is nothing to say."""
-
-    @property
-    def score(self) -> float:
-        """The share, 0..1."""
-        return self.x / self.n
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +55,7 @@ class PairedDifference:
     note: str = ""
 
 
-def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, ...]:
+def score_intervals(table: Cells, level: float = 0.95) -> tuple[MeanOutcome, ...]:
     """The score of each generator of `table`, in the order of its names: Wilson's interval where each worker
     and each story occurs once, else at an effective number of responses.
 
@@ -94,7 +70,7 @@ def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, .
 
     >>> from humaneval.statistics.cells import cells
     >>> table = cells([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4], ["lm"] * 4)
-    >>> [(one.score, one.design_effect, one.effective) for one in score_intervals(table)]
+    >>> [(one.mean, one.design_effect, one.effective) for one in score_intervals(table)]
     [(0.5, 3.0, 1.0)]
     """
     check_level(level)
@@ -122,7 +98,7 @@ def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, .
         interval = wilson(x / widening, effective, level)
         method = PLAIN if plain else WIDENED
         results.append(
-            ScoreInterval(int(x), int(size), workers, stories, interval, method, effect, effective, note)
+            MeanOutcome(int(size), int(x), workers, stories, interval, method, effect, effective, note)
         )
     return tuple(results)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 from typing import NamedTuple
@@ -14,6 +15,29 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOutcome:
+    """The mean of `n` outcomes with its interval, and how that was made. Of 0 and 1 it is a share."""
+
+    n: int
+    total: float
+    workers: int
+    stories: int
+    interval: Interval
+    method: str
+    """Its name, with "n / design effect" if workers or stories recur."""
+    design_effect: float
+    """Of the layout and the answers, 1..n: how many related outcomes tell as much as one unrelated."""
+    effective: float
+    """Unrelated outcomes that would tell as much: the interval is Wilson's at this number."""
+    note: str = ""
+    """What the interval cannot know, in a sentence; empty if there is nothing to say."""
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.n
 
 
 def wilson(x: float, n: float, level: float = 0.95) -> Interval:

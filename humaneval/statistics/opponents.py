@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError
 from humaneval.statistics.arrays import Codes, Floats, check_level, encoded, numbers
 from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED
-from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.intervals import MeanOutcome, wilson
 from humaneval.statistics.two_way import TwoWay, t_quantile, two_way, z_quantile
 
 PLAIN = "wilson, opponents apart"
@@ -21,35 +19,13 @@ ADDED = 2.0
 """Answers of either kind added to each opponent's, for the variance of unrelated answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShareAgainst:
-    """The mean of `n` outcomes with its interval, and how that was made."""
-
-    n: int
-    total: float
-    workers: int
-    stories: int
-    interval: Interval
-    method: str
-    design_effect: float
-    """Variance over that of unrelated answers about the same opponents: from 1 to n."""
-    effective: float
-    """Unrelated answers about one opponent that would tell as much: the interval is Wilson's at them."""
-    note: str = ""
-
-    @property
-    def share(self) -> float:
-        """The mean, 0..1."""
-        return self.total / self.n
-
-
 def share_against(
     outcomes: ArrayLike,
     workers: ArrayLike,
     stories: ArrayLike,
     opponents: ArrayLike | None = None,
     level: float = 0.95,
-) -> ShareAgainst:
+) -> MeanOutcome:
     """The mean of outcomes from 0 to 1 (½ for ties), about several opponents (one if None), columns of one
     length.
 
@@ -101,7 +77,7 @@ def share_against(
     interval = wilson(share * effective, effective, level)
     once, more = (BY_SCALE, BY_SCALE_CLUSTERED) if opponents is None else (PLAIN, CLUSTERED)
     method = once if by.once else more
-    return ShareAgainst(
+    return MeanOutcome(
         y.size, float(y.sum()), by.workers, by.stories, interval, method, effect, effective, note
     )
 

@@ -120,12 +120,12 @@ def _share(y: Floats, by: TwoWay, ties: Ties, level: float) -> _Share:
     told = y != 0.0
     if ties == "half" and not told.all():
         halves = share_against((y + 1.0) / 2.0, by.worker, by.story, level=level)
-        return _Share(halves.share, halves.interval, halves.method, halves.note)
+        return _Share(halves.mean, halves.interval, halves.method, halves.note)
     if not told.any():
         return _Share(NotEstimable(NOTHING), NotEstimable(NOTHING))
     table = cells(y[told] > 0, by.worker[told], by.story[told], np.zeros(int(told.sum()), dtype=np.int64))
     row = score_intervals(table, level)[0]
-    return _Share(row.score, row.interval, row.method, row.note)
+    return _Share(row.mean, row.interval, row.method, row.note)
 
 
 def _tested(

@@ -8,6 +8,7 @@ once with "database is locked", whatever the busy timeout.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -18,19 +19,31 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, IntegrityError, InternalError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from humaneval.errors import PrerequisiteError, StoreError
+from humaneval.serving import MOST_POOLED
 from humaneval.store.files import is_writable, make_private, read_only_address, why_not_written
 from humaneval.text import command
 
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
+REFUSED, ONLY_READ = "42501", "25006"
+"""PostgreSQL's codes for a role without the permission, and for a database that can only be read. Its words
+may be in any language."""
+LOCKED = "55P03"
+"""PostgreSQL's code for a lock that another session held too long."""
+NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "42P01", "42703"})
+"""Codes that psycopg counts among errors of programs, and that are none: the two above, a transaction that
+was idle or took too long, and a table or column that is gone because another database stands in its place."""
 PAUSE = 0.05
 """The longest pause, in seconds, between two transactions of a verb that writes many."""
+IDLE_SECONDS = 0.1
+"""In less, no server is started again. In a crowd, one question each would be too many."""
+USED = "used at"
 ASKED_FOR = 500
 """How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
 
@@ -41,7 +54,9 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
     The first connection makes a file that is not there, unless `make` is false: then it is an error.
     `hint` is what to do if the database cannot be used; by default, to check --database.
     """
-    options: dict[str, Any] = {} if pool else {"poolclass": NullPool}
+    # None is closed between two requests: a new connection costs more than what is done with it.
+    pooled = {"pool_size": MOST_POOLED, "max_overflow": 0, "pool_use_lifo": True}
+    options: dict[str, Any] = pooled if pool else {"poolclass": NullPool}
     options["hide_parameters"] = True  # they hold answers, keys and workers' ids, and errors are logged
     options["execution_options"] = {"hint": hint}
     if url.startswith("sqlite"):
@@ -59,11 +74,29 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
-        return create_engine(url, pool_pre_ping=True, connect_args={"options": "-c timezone=UTC"}, **options)
+        waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s"
+        engine = create_engine(url, connect_args={"options": waits}, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"
         ) from None
+    event.listen(engine, "checkin", _used)
+    event.listen(engine, "checkout", partial(_ask_if_idle, engine))
+    return engine
+
+
+def _used(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.info[USED] = time.monotonic()
+
+
+def _ask_if_idle(engine: Engine, connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Ask a server that had nothing to do whether it is still there: it may have been started again."""
+    if time.monotonic() - record.info.get(USED, math.inf) < IDLE_SECONDS:
+        return
+    try:
+        engine.dialect.do_ping(connection)
+    except engine.dialect.loaded_dbapi.Error as error:
+        raise InvalidatePoolError from error
 
 
 def _connect_sqlite(
@@ -199,13 +232,17 @@ def store_errors(engine: Engine) -> Iterator[None]:
 def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
     """What a person reads about an error of the driver; None for what is no trouble with the database."""
     reason = str(error.orig).strip().splitlines()[0]
-    read_only = "read-only transaction" in reason or "readonly database" in reason
-    if type(error) not in (OperationalError, DatabaseError) and not (
-        read_only and isinstance(error, InternalError)
-    ):
+    code = getattr(error.orig, "sqlstate", None)
+    read_only = code == ONLY_READ or "readonly database" in reason
+    if type(error) not in (OperationalError, DatabaseError) and code not in NO_BUGS:
         return None
     where = engine.url.render_as_string(hide_password=True)
-    if "locked" in reason:
+    if code == REFUSED:
+        return StoreError(
+            f"the database {where} does not let you do this: {reason}",
+            "Ask for the permission, or name another role with --database.",
+        )
+    if code == LOCKED or "locked" in reason:
         return StoreError(
             f"the database {where} was busy for {BUSY_SECONDS} s", "Another program is using it. Try again."
         )

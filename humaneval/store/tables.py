@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, UniqueConstraint, and_
@@ -14,6 +13,7 @@ from humaneval.domain import MOST_SENTENCES, InfillStatus, Role
 from humaneval.store.differences import DifferenceRow as DifferenceRow
 from humaneval.store.events import EventRow as EventRow
 from humaneval.store.meta import MetaRow as MetaRow
+from humaneval.store.payments import PaymentRow as PaymentRow
 from humaneval.store.people import ConsentTextRow as ConsentTextRow
 from humaneval.store.people import DeletedFormRow as DeletedFormRow
 from humaneval.store.people import ExportRow as ExportRow
@@ -367,33 +367,6 @@ class ResponseRow(Base):
     shown_hash: Mapped[str]
     source: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(default=now)
-
-
-class PaymentRow(Base):
-    """An amount that a worker is owed or was paid for an assignment, for one purpose."""
-
-    __tablename__ = "payments"
-    __table_args__ = (
-        UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
-        one_of("kind", ("reward", "bonus", "compensation")),
-        one_of("state", ("due", "paid", "nothing due")),
-        CheckConstraint("amount >= 0", name="amount"),
-    )
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
-    endpoint: Mapped[str]
-    assignment_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"))
-    """None if its worker was forgotten: the books keep the amount, and no person."""
-    kind: Mapped[str]
-    purpose: Mapped[str]
-    amount: Mapped[Decimal]
-    fee: Mapped[Decimal]
-    reason: Mapped[str] = mapped_column(default="")
-    state: Mapped[str]
-    paid_at: Mapped[datetime | None]
-    elsewhere: Mapped[bool] = mapped_column(default=False)
-    """Whether a person paid it by hand, outside of the platform, and entered it here."""
 
 
 METADATA = Base.metadata

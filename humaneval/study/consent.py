@@ -45,13 +45,11 @@ def consent_of(study: StudyFile, channel: Channel) -> Consent:
     )
 
 
-def no_contact(study: StudyFile, how: bool = True) -> str:
-    """A line on what follows if the study names no contact, and `how` to name one; empty if it does."""
+def no_contact(study: StudyFile) -> str:
+    """A line on what follows if the study names no contact, and how to name one; empty if it does."""
     if study.consent.contact:
         return ""
-    said = (
+    return (
         "No contact is set: the consent sends people to those who invited them. To name one: contact under"
-        " [consent] in a study file."
+        f" [consent] in a study file. `{command('init')}` writes one; give it with --file study.toml."
     )
-    written = f" `{command('init')}` writes one; give it with --file study.toml."
-    return said + written * how

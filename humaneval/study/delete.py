@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.domain import FROM_TABLE
 from humaneval.errors import UsageError
-from humaneval.store.engine import writing_alone
+from humaneval.store.engine import reading, writing_alone
 from humaneval.store.tables import (
     METADATA,
     GeneratorRow,
@@ -46,12 +46,22 @@ def delete_study(engine: Engine, name: str) -> Deleted:
     with writing_alone(engine, f"study {name!r}") as session:
         study = get_study(session, name)
         session.refresh(study, with_for_update=True)  # whoever publishes it locks the same row
-        if is_used(session, study):
-            raise UsageError(
-                f"study {name!r} was published or used",
-                "It stays as it is. Make another study under another name.",
-            )
+        _refuse_used(session, study)
         return Deleted(_delete(session, study))
+
+
+def refuse_deletion(engine: Engine, name: str) -> None:
+    """Raise UsageError if `delete_study` would."""
+    with reading(engine) as session:
+        _refuse_used(session, get_study(session, name))
+
+
+def _refuse_used(session: Session, study: StudyRow) -> None:
+    if is_used(session, study):
+        raise UsageError(
+            f"study {study.name!r} was published or used",
+            "It stays as it is. Make another study under another name.",
+        )
 
 
 def is_used(session: Session, study: StudyRow) -> bool:

@@ -233,7 +233,7 @@ class StudyFile(_Section):
             return self
         if "question" in self.answers:
             raise TogetherError("question is in [answers]; put it above all sections", "answers.question")
-        if self.page.question in question_names():
+        if " " not in self.page.question.strip() and self.page.question in question_names():
             raise TogetherError(
                 f"page.question is the text that people read; to ask {self.page.question!r}, put question ="
                 f' "{self.page.question}" above all sections',

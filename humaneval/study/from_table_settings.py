@@ -66,8 +66,7 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     design["positions"] = _positions(counts, size, said)
     if split := _split(contents.stories, asked, own):
         design["split"] = split
-    chosen = "annotators" not in own.design
-    if chosen:
+    if not (why := _who_says(asked, own)):
         responses = own.design.get("responses_per_passage", 1)
         design["annotators"] = _annotators(common, design, size, responses, every)
     read = read_study_file(
@@ -77,7 +76,7 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     only = {story: filled for story, filled in only.items() if filled}
     if (used := len(only)) < len(contents.stories):
         said.append(f"The study can show {used:,} of the {len(contents.stories):,} stories.")
-    _try_out(read.settings, contents, common, chosen, said)
+    _try_out(read.settings, contents, common, why, said)
     return Settled(read, tuple(said), only, _lacking(contents, read.settings))
 
 
@@ -152,7 +151,8 @@ def _length(contents: Contents) -> int:
 def _language(stories: Sequence[Story], own: _Own, said: list[str]) -> dict[str, Any]:
     """The language of the stories, if it is not English and no file says one."""
     code, number = Counter(story.language for story in stories).most_common(1)[0] if stories else (ENGLISH, 0)
-    if code == ENGLISH or 2 * number <= len(stories) or {"language", "story_language"} & set(own.page):
+    said_one = own.page.get("story_language") or own.page.get("language", ENGLISH) != ENGLISH
+    if code == ENGLISH or 2 * number <= len(stories) or said_one:
         return {}
     said.append(
         f"The stories are in another language than English (it seems to be {code}); the page itself is in"
@@ -182,10 +182,15 @@ def _generators(
     given = own.design.get("generators")
     if isinstance(given, list) and set(map(str, given)) == set(every):
         return {**names, "generators": given}
-    if given is not None:
+    if given is not None and given != _bundled_generators():
         where = f"--preset {asked.preset}" if asked.preset else str(asked.file)
         said.append(f"The generators are those of the table, not those of {where}.")
     return {**names, "generators": every}
+
+
+def _bundled_generators() -> list[str]:
+    """Those of the file that `init` writes: nobody chose them."""
+    return list(read_study_file(None).settings.design.generators)
 
 
 def _refuse_system_names(contents: Contents, names: Sequence[str]) -> None:
@@ -286,31 +291,63 @@ def _annotators(
     return min(rows, max(MOST // round_ * round_, round_))
 
 
+def _who_says(asked: Asked, own: _Own) -> str:
+    """Where the number of forms was set; empty if nowhere."""
+    if "annotators" not in own.design:
+        return ""
+    if "annotators" in asked.design:
+        return "--annotators"
+    return (
+        f"--preset {asked.preset}"
+        if "annotators" in laid_by(asked.preset).get("design", {})
+        else str(asked.file)
+    )
+
+
 def _try_out(
     settings: StudyFile,
     contents: Contents,
     common: Mapping[str, set[int]],
-    chosen: bool,
+    why: str,
     said: list[str],
 ) -> None:
-    """Lay the design out, which raises DesignError if it is impossible, and say what it shows."""
+    """Lay the design out, which raises DesignError if it is impossible, and say how many forms show what.
+
+    `why` is what set their number, if the table did not.
+    """
     design = settings.design
     table = {design.control, design.human, *contents.systems}
     if set(design.generators) - table:
         return  # infills of other generators are in the database, which decides
     blanks = {story: sorted(filled) for story, filled in common.items()}
     made = design_of(settings, CommonBlanks(blanks, {}, len(blanks), 0), design.annotators)
-    shown = len({cell for row in made.rows for cell in row})
+    times = Counter(cell for row in made.rows for cell in row)
     every = sum(at in design.positions for filled in common.values() for at in filled) * len(
         settings.conditions
     )
-    if chosen and shown == every:
-        said.append(
-            f"With {counted(design.annotators, 'annotator')} each of the {every:,} passages is judged at"
-            " least once. --annotators sets another number."
-        )
-    elif chosen:
-        said.append(
-            f"With {counted(design.annotators, 'annotator')} {shown:,} of the {every:,} passages are judged;"
-            " the others are in no form. --annotators sets another number."
-        )
+    forms = counted(design.annotators, "form")
+    begun = f"As {why} says, {forms} will" if why else f"{forms} will"
+    set_ = "" if why == "--annotators" else " --annotators sets another number."
+    if len(times) == every:
+        shown = f"show each of the {every:,} passages {_times(min(times.values()), max(times.values()))}."
+    else:
+        shown = f"show {len(times):,} of the {every:,} passages; the others are in no form."
+    said.append(f"{begun} {shown} {passage_is(settings)}{set_}")
+
+
+def _times(fewest: int, most: int) -> str:
+    """`once`, `twice`, `2 to 3 times`."""
+    words = {1: "once", 2: "twice"}
+    if fewest == most:
+        return words.get(most, f"{most:,} times")
+    return "once or twice" if most == 2 else f"{fewest:,} to {most:,} times"
+
+
+def passage_is(settings: StudyFile) -> str:
+    """What a passage of the study is, in a sentence."""
+    asked = settings.asked
+    if asked.rest:
+        return "A passage is a story with its rest taken from a system, from human or from control."
+    if any(len(one.generators) > 1 for one in settings.conditions):
+        return "A passage is a story with two sentences to choose between."
+    return "A passage is a story with one sentence taken from a system, from human or from control."

@@ -103,6 +103,7 @@ class PanelSection(Section):
     session_placeholder: str = "{{%SESSION_ID%}}"
     extra_parameters: dict[Parameter, str] = Field(default_factory=dict)
     id_pattern: Pattern = ""
+    ids_per_study: bool = False
     return_parameter: MaybeParameter = ""
     hashed: Printable = ""
     postback_granted: Annotated[str, Field(pattern=r"^([A-Za-z_][\w.-]*=\S.*)?$")] = ""
@@ -249,6 +250,11 @@ def doubts_of_panel(study: StudyFile) -> Iterator[str]:
         yield (
             "link.postback_url seems to hold a secret, which the study file and archives show: write {secret}"
             " in its place, and set HUMANEVAL_PANEL_SECRET"
+        )
+    if study.panel.ids_per_study and study.participants.exclude_studies:
+        yield (
+            "panel.ids_per_study says that an id may be another person's in each study: by this panel,"
+            " participants.exclude_studies keeps nobody out"
         )
     if link.panel == "sona" and not (link.completion_url or link.postback_url):
         yield 'link.panel = "sona" without postback_url and completion_url: nobody is credited'

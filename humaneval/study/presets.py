@@ -109,6 +109,15 @@ def _with_settings(text: str, section: str, values: Mapping[str, Any]) -> str:
     )
     for name, value in values.items():
         said = f"{name} = {json.dumps(value, ensure_ascii=False)}"
-        there = re.compile(rf"(?m)^{re.escape(name)}\s*=\s*(?:{_VALUE})").search(inside)
+        there = next(
+            filter(
+                None,
+                (
+                    re.search(rf"(?m)^{mark}{re.escape(name)}\s*=\s*(?:{_VALUE})", inside)
+                    for mark in ("", "# ")
+                ),
+            ),
+            None,
+        )
         inside = inside[: there.start()] + said + inside[there.end() :] if there else f"\n{said}{inside}"
     return before + inside + after

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.design.partial import refuse_few
+from humaneval.design.partial_rows import refuse_few
 from humaneval.errors import DesignError
 from humaneval.store.tables import InfillRow, StoryRow
 from humaneval.study.file import StudyFile

@@ -27,10 +27,10 @@ from humaneval.store.identity import Identity
 from humaneval.store.together import Writer
 from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
 from humaneval.web.forms import Context
+from humaneval.web.giving_way import OpenForms
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
-from humaneval.web.unanswered import Unanswered
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS, COMPUTING = 64, 4
@@ -79,9 +79,9 @@ def create_app(
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")
-    unanswered = Unanswered(settings.open_forms_per_address)
+    open_forms = OpenForms(settings.open_forms_per_address)
     app.extensions["humaneval"] = Context(
-        settings, engine, signer, identity, Pulse(engine), writer, unanswered, answered, in_hand, checker
+        settings, engine, signer, identity, Pulse(engine), writer, open_forms, answered, in_hand, checker
     )
     if settings.trusted_proxies:
         count = settings.trusted_proxies

@@ -36,9 +36,10 @@ from humaneval.store.together import Writer
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by
 from humaneval.text import refused_characters
+from humaneval.web.giving_way import OpenForms
+from humaneval.web.messages import message
 from humaneval.web.prolific_check import Checker
 from humaneval.web.security import allow_fetches
-from humaneval.web.unanswered import Unanswered
 
 
 class Context(NamedTuple):
@@ -50,7 +51,7 @@ class Context(NamedTuple):
     identity: Identity
     pulse: Pulse
     writer: Writer
-    unanswered: Unanswered
+    open_forms: OpenForms
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0
@@ -63,6 +64,23 @@ def context() -> Context:
     """The context of the current application."""
     found: Context = current_app.extensions["humaneval"]
     return found
+
+
+_UNKNOWN = {
+    "hit": ("unknown_hit_heading", "unknown_hit_text"),
+    "link": ("unknown_link_heading", "unknown_link_text"),
+}
+
+
+def unknown(what: str) -> Response:
+    """For an address that leads to no `hit`, or to no `link`.
+
+    Raises StoreError if the database is another one than at the start. Whoever sends answers gets them back.
+    """
+    if request.method == "POST":
+        context().identity.check()
+    heading, text = _UNKNOWN[what]
+    return message(heading, text, status=404)
 
 
 def hit_with(key: str) -> FoundHit | None:

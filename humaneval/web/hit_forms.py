@@ -38,6 +38,7 @@ from humaneval.web.forms import (
     kept,
     known_fields,
     only_looking,
+    unknown,
     with_gaps,
     work_with,
 )
@@ -117,7 +118,7 @@ def show(hit_key: str) -> Response:
     """The preview, or the row of this assignment. The first accepted GET claims it, and nothing else does."""
     hit = _known(hit_with(hit_key))
     if hit is None:
-        return messages.unknown()
+        return unknown("hit")
     ids = read_ids(request.args, PARAMETERS)
     assignment, worker = ids["assignmentId"], ids["workerId"]
     if only_looking():
@@ -152,7 +153,7 @@ def move(hit_key: str) -> Response:
     """The worker has returned the HIT with their form: the form moves here. Repeating it changes nothing."""
     hit = _known(hit_with(hit_key))
     if hit is None:
-        return messages.unknown()
+        return unknown("hit")
     try:
         signed_for, query = context().signer.loads(request.form.get("token", ""), salt=MOVE)
     except BadSignature:
@@ -170,12 +171,12 @@ def answer(hit_key: str) -> Response:
     try:
         assignment_id, origin = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return messages.unknown() if _known(hit_with(hit_key)) is None else messages.invalid()
+        return unknown("hit") if _known(hit_with(hit_key)) is None else messages.invalid()
     work = work_with(assignment_id)
     hit = _known(work.hit)
     if hit is None or hit.key != hit_key:
         known = _known(hit_with(hit_key))
-        return messages.unknown() if known is None else _other_hit()
+        return unknown("hit") if known is None else _other_hit()
     if work.answered is None:
         fields = known_fields(request.form, work)
         gaps = with_gaps(work, fields)
@@ -194,7 +195,7 @@ def decline(hit_key: str) -> Response:
     changes nothing."""
     hit = _known(hit_with(hit_key))
     if hit is None:
-        return messages.unknown()
+        return unknown("hit")
     try:
         assignment_id, _ = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
@@ -218,7 +219,7 @@ def sent(hit_key: str) -> Response:
     try:
         assignment_id, origin = context().signer.loads(request.args.get("token", ""))
     except BadSignature:
-        return messages.unknown() if _known(hit_with(hit_key)) is None else messages.invalid()
+        return unknown("hit") if _known(hit_with(hit_key)) is None else messages.invalid()
     work = work_with(assignment_id)
     hit = _known(work.hit)
     if hit is None or hit.key != hit_key or work.answered is None:
@@ -290,7 +291,7 @@ def _given(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Give
 def _refusal(hit: FoundHit, outcome: Outcome, leave: str) -> Response | None:
     """The page for a worker who gets no form, with the way to return the HIT at `leave`; else None."""
     if outcome is Outcome.UNKNOWN:
-        return messages.unknown()
+        return unknown("hit")
     if outcome is Outcome.LIMIT:
         return messages.limit(hit.settings.design.rows_per_annotator, leave)
     if outcome is Outcome.KEPT_OUT:

@@ -26,6 +26,7 @@ from humaneval.crowd.panels import (
     assignment_id,
     ending_of,
     handed_back,
+    known_as,
     person_of,
     require_secret,
 )
@@ -48,6 +49,7 @@ from humaneval.web.forms import (
     reopened,
     see_other,
     token_of,
+    unknown,
     with_gaps,
     work_with,
 )
@@ -75,7 +77,7 @@ def welcome(key: str) -> Response:
     """What the study is about, and a button to begin. Nothing is stored."""
     hit = _find(key)
     if hit is None:
-        return _unknown()
+        return unknown("link")
     if only_looking():
         return Response(status=204)
     # Each page of an open link stands for one person: pressing its button twice claims one row.
@@ -105,14 +107,14 @@ def begin(key: str) -> Response:
     """Claim a row for this person and redirect to it: an address to come back to."""
     hit = _find(key)
     if hit is None:
-        return _unknown()
+        return unknown("link")
     given = _given(hit, request.form)
     visitor = _visitor(hit, given)
     if visitor is None:
         return _no_panel_id(hit.settings, given)
     if request.form.get("decline") and hit.audience == "panel":
         return _sent_away(Ended.NO_CONSENT, hit, visitor, "declined_heading", "declined_text")
-    address, forms = request.remote_addr or "", context().unanswered
+    address, forms = request.remote_addr or "", context().open_forms
     counted = hit.audience != "personal" and not (hit.simulated and by_program())
     if counted and forms.is_crowded(address) and not has_begun(context().engine, key, visitor.worker):
         current_app.logger.warning(
@@ -143,7 +145,7 @@ def show(key: str, token: str) -> Response:
     hit = _find(key)
     assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
-        return _unknown()
+        return unknown("link")
     if only_looking():
         return Response(status=204)
     found = reopened(hit, assignment_id)
@@ -152,7 +154,7 @@ def show(key: str, token: str) -> Response:
         return refusal
     if found.outcome is Outcome.ANSWERED:
         return page("done.html", back=_back(hit, found.assignment_id))
-    context().unanswered.shown(found.assignment_id)
+    context().open_forms.shown(found.assignment_id)
     work = work_with(found.assignment_id)
     form = form_shown(context().engine, work.hit, work.row_id)
     return form_page(form, _delivery(key, token, channel_of(work.hit)))
@@ -164,7 +166,7 @@ def answer(key: str, token: str) -> Response:
     hit = _find(key)
     assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
-        return _unknown()
+        return unknown("link")
     work = work_with(assignment_id)
     if work.answered is None:
         fields = known_fields(request.form, work)
@@ -172,7 +174,7 @@ def answer(key: str, token: str) -> Response:
         if gaps is not None:
             return form_page(gaps, _delivery(key, token, channel_of(work.hit)), status=422)
         kept(work, fields)
-        context().unanswered.answered(work.id)
+        context().open_forms.answered(work.id)
         if hit.settings.link.postback_url:
             context().answered(hit.endpoint, hit.study_name)
     return see_other(_back(hit, work.id).address or f"{root()}take/{key}/{token}")
@@ -254,7 +256,8 @@ def _visitor(hit: FoundHit, given: Mapping[str, str]) -> _Visitor | None:
     if not set(needed_parameters(hit.settings)) <= {*extra}:
         return None
     person = Person(ids[0], ids[1] if ids[1:] else "", {name: given[name] for name in extra})
-    return _Visitor(ids[0], "-".join([*ids[1:], assignment_id(hit.key, *ids)]), person)
+    worker = known_as(hit.settings, hit.study_id, ids[0])
+    return _Visitor(worker, "-".join([*ids[1:], assignment_id(hit.key, *ids)]), person)
 
 
 def _refusal(hit: FoundHit, found: Opened, visitor: _Visitor | None = None) -> Response | None:
@@ -269,7 +272,7 @@ def _refusal(hit: FoundHit, found: Opened, visitor: _Visitor | None = None) -> R
         return _sent_away(Ended.SCREENED_OUT, hit, visitor, "kept_out_heading", "kept_out_link")
     if found.outcome is Outcome.FULL:
         return _sent_away(Ended.QUOTA_FULL, hit, visitor, "full_heading", "full_link")
-    return _unknown()
+    return unknown("link")
 
 
 def _sent_away(
@@ -300,7 +303,3 @@ def _no_panel_id(study: StudyFile, given: Mapping[str, str]) -> Response:
     paragraphs = ["unfilled_panel"] * bool(unfilled) + ["incomplete_panel"]
     text = unfilled[0][:64] if unfilled else ""
     return message("incomplete_heading", *paragraphs, status=400, names=names, text=text)
-
-
-def _unknown() -> Response:
-    return message("unknown_link_heading", "unknown_link_text", status=404)

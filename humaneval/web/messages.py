@@ -36,11 +36,6 @@ def root() -> str:
     return "../" * (request.path.count("/") - 1) or "./"
 
 
-def unknown() -> Response:
-    """For an address without a HIT of ours."""
-    return message("unknown_hit_heading", "unknown_hit_text", status=404)
-
-
 def invalid() -> Response:
     """For a form without a token that we signed for it."""
     return message("invalid_heading", "invalid_text", status=400)

@@ -1,4 +1,5 @@
-"""Stories of any length, pairs, answers of several fields, a table's blanks; no id of a claim is used again
+"""Stories of any length, pairs, answers of several fields, a table's blanks, payments by hand; no id of a
+claim is used again
 
 Revision ID: 0005
 Revises: 0004
@@ -73,10 +74,13 @@ def upgrade() -> None:
         sa.CheckConstraint("position BETWEEN 1 AND 20", name=op.f("ck_study_blanks_position")),
     )
     op.create_index(op.f("ix_study_blanks_story_id"), "study_blanks", ["story_id"])
+    op.add_column("payments", sa.Column("settled_at", sa.DateTime(timezone=True), nullable=True))
 
 
 def downgrade() -> None:
     """Stories of other lengths, pairs and answers beyond five cannot go back: they stop it."""
+    with op.batch_alter_table("payments") as payments:
+        payments.drop_column("settled_at")
     op.drop_table("study_blanks")
     _copied({})
     for name, _, _ in UNIQUE:

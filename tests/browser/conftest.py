@@ -22,8 +22,8 @@ from humaneval.infills.generate import run
 from humaneval.kinds import build
 from humaneval.store.stories import add_stories
 from tests.browser.people import PublishedStudy
+from tests.chromium import profile
 from tests.conftest import ROOT, lacking
-from tests.pace import PATIENCE
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 OF_THE_STYLE = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
@@ -62,8 +62,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Page]]:
             complaints.append(text)
 
     def open_page(**options: Any) -> Page:
-        context = chromium.new_context(**options)
-        context.set_default_timeout(PATIENCE * 1000)
+        context = profile(chromium, **options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: heard(message.type, message.text))

@@ -4,6 +4,7 @@ markup."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,6 +20,7 @@ from humaneval.store.queries import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, ResponseRow
 from humaneval.study.stored import get_study
 from tests.fixtures import signed
+from tests.pace import PATIENCE
 
 STORIES = 4
 """Passages of a form of the bundled study."""
@@ -127,9 +129,27 @@ def fill_in(place: Place, choices: list[int]) -> None:
         choose(place, number, sentence)
 
 
+def whole(place: Place) -> Place:
+    """The place of a form once its page is there to its end and its scripts have run: a click returns before
+    the next page has its first element."""
+    passage(place, 1).wait_for()
+    until = monotonic() + PATIENCE
+    while place.locator(":root").evaluate("() => document.readyState") != "complete":
+        assert monotonic() < until
+        sleep(0.02)
+    return place
+
+
+def reload_frame(page: Page) -> None:
+    """Reload what is in the frame of a HIT, and wait until it is another page."""
+    frame = page.frames[1]
+    with page.expect_event("framenavigated", lambda each: each == frame):
+        frame.evaluate("() => { setTimeout(() => location.reload()) }")
+
+
 def chosen(place: Place) -> list[int]:
     """What is marked in each story; 0 where nothing is."""
-    marked = []
+    place, marked = whole(place), []
     for number in range(1, STORIES + 1):
         radios = passage(place, number).get_by_role("radio")
         marked.append(next((at + 1 for at in range(5) if radios.nth(at).is_checked()), 0))
@@ -138,7 +158,7 @@ def chosen(place: Place) -> list[int]:
 
 def sentences(place: Place) -> list[str]:
     """The words of every choice, in the order of the page."""
-    return [text.strip() for text in place.locator(".passage label").all_inner_texts()]
+    return [text.strip() for text in whole(place).locator(".passage label").all_inner_texts()]
 
 
 def send(place: Place) -> None:

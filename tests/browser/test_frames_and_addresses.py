@@ -27,6 +27,7 @@ from humaneval.store.tables import AssignmentRow, HitRow, PassageRow
 from humaneval.store.types import now
 from humaneval.web.app import create_app, running
 from tests.browser.people import PublishedStudy, assignment_of, chosen, fill_in, send, sign_in, worker_of
+from tests.chromium import profile
 from tests.fixtures import signed
 from tests.pace import PATIENCE
 
@@ -65,7 +66,7 @@ def sites() -> Iterator[tuple[str, str]]:
 
 def _framed(chromium: Browser, outer: str, inner: str) -> str:
     """What a person sees of `inner` in a frame on `outer`; NOT_SHOWN where the browser refuses."""
-    with chromium.new_context() as context, context.new_page() as page:
+    with profile(chromium) as context, context.new_page() as page:
         page.goto(f"{outer}/?{inner}")
         until = monotonic() + PATIENCE
         while monotonic() < until:  # neither a refusal nor a page has an event of its own to wait for

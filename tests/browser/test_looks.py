@@ -54,7 +54,8 @@ class States:
         choose(page, 2, 3)
         send(page)
         yield "something missing, found by the script"
-        page.evaluate("document.getElementById('form').submit()")
+        with page.expect_event("framenavigated"):
+            page.evaluate("() => { setTimeout(() => document.getElementById('form').submit()) }")
         page.get_by_role("alert").wait_for()
         yield "something missing, found by the server"
         fill_in(page, [1, 2, 3, 4])

@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 from humaneval.market import MarketServer, Mode, open_market
+from tests.chromium import profile
 from tests.fixtures import nobodys_session
 from tests.integration.market.conftest import EXTERNAL, HIT
 from tests.pace import PATIENCE
@@ -208,8 +209,7 @@ def mturk(market: MarketServer) -> Iterator[Any]:
 def ada(_one_chromium: Browser, market: MarketServer) -> Iterator[Page]:
     """One page for all HITs, in a profile in which Ada is signed in: making another takes as long as a test
     does."""
-    with _one_chromium.new_context() as context:
-        context.set_default_timeout(PATIENCE * 1000)
+    with profile(_one_chromium) as context:
         page = context.new_page()
         page.goto(f"{market.url}/hits")
         sign_in(page)
@@ -229,8 +229,7 @@ def page(ada: Page) -> Iterator[Page]:
 @pytest.fixture
 def stranger(chromium: Browser) -> Iterator[BrowserContext]:
     """A profile in which nobody is signed in."""
-    with chromium.new_context() as context:
-        context.set_default_timeout(PATIENCE * 1000)
+    with profile(chromium) as context:
         yield context
 
 

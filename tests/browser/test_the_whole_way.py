@@ -16,6 +16,7 @@ from tests.browser.people import (
     chosen,
     fill_in,
     look_at,
+    reload_frame,
     send,
     sentences,
     sign_in,
@@ -118,7 +119,7 @@ def test_C32_it_works_where_the_browser_blocks_the_cookies_and_the_storage_of_fr
     assert storage == "blocked", "the script that takes storage away has not run in the frame"
     agree(page.frame_locator("iframe"))
     choose(page.frame_locator("iframe"), 2, 4)
-    form.evaluate("location.reload()")
+    reload_frame(page)
     expect(page.frame_locator("iframe").get_by_text("1 of 4 answered")).to_be_visible()
     assert page.frame_locator("iframe").get_by_role("checkbox").is_checked()
     assert chosen(page.frame_locator("iframe")) == [0, 4, 0, 0]
@@ -164,7 +165,7 @@ def test_X52_a_reload_inside_the_worker_site_keeps_what_was_ticked(
     agree(frame)
     choose(frame, 1, 2)
     choose(frame, 3, 4)
-    for reload in (lambda: page.reload(), lambda: page.frames[1].evaluate("location.reload()")):
+    for reload in (lambda: page.reload(), lambda: reload_frame(page)):
         reload()
         expect(frame.get_by_text("2 of 4 answered")).to_be_visible()
         assert chosen(frame) == [2, 0, 4, 0]

@@ -118,6 +118,7 @@ def test_C33_a_submit_address_that_is_not_the_platforms_is_not_followed(
     agree(plain)
     fill_in(plain, [1, 1, 1, 1])
     send(plain)
+    plain.get_by_role("heading", name="Your answers are saved").wait_for()
     form = plain.locator("form")
     assert form.get_attribute("action") == f"{study.market_url}/mturk/externalSubmit"
     assert plain.locator("[name=assignmentId]").input_value() == assignment_of(address)

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -82,15 +81,33 @@ class _Server:
             return "the process that programs are forked from has ended"
         return self._process.communicate()[1].decode(errors="replace")
 
+    def close(self) -> None:
+        """Give the share back. The process that started the server waits for it: the others end soon, too."""
+        self._share.close()
+        if self._process is not None:
+            self._process.communicate()
 
-@cache
-def _server(process: int) -> _Server:
-    return _Server()
+
+_servers: dict[int, _Server] = {}
+"""By process: one that was forked from a process of the tests has a share of its own."""
+
+
+def _server() -> _Server:
+    if os.getpid() not in _servers:
+        _servers[os.getpid()] = _Server()
+    return _servers[os.getpid()]
+
+
+def let_go() -> None:
+    """End the server, unless other processes of the tests need it."""
+    server = _servers.pop(os.getpid(), None)
+    if server is not None:
+        server.close()
 
 
 def address() -> str:
     """Where programs can be asked for."""
-    return _server(os.getpid()).address
+    return _server().address
 
 
 def on_path(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
@@ -163,7 +180,7 @@ class Program:
         while b"\n" not in self._said:
             more = self._connection.recv(100)
             if not more:
-                pytest.fail(_server(os.getpid()).complaint())
+                pytest.fail(_server().complaint())
             self._said += more
         line, _, self._said = self._said.partition(b"\n")
         return line

@@ -8,6 +8,7 @@ sent keeps the process there; when the last of them is closed, it ends.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import json
 import os
@@ -35,6 +36,7 @@ def serve(address: str) -> dict[str, Any] | None:
     asked."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
+    own = os.stat(address).st_ino
     listening.listen(100)
     wakened, waker = socket.socketpair()
     for end in (wakened, waker):
@@ -89,7 +91,11 @@ def serve(address: str) -> dict[str, Any] | None:
     for child in running:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-    os.unlink(address)
+    with open(os.path.join(os.path.dirname(address), "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever starts another server holds it meanwhile
+        with suppress(FileNotFoundError):
+            if os.stat(address).st_ino == own:
+                os.unlink(address)
     return None
 
 
@@ -119,7 +125,10 @@ def _become(asked: dict[str, Any], files: list[int]) -> None:
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
     for name, most in asked["limits"].items():
-        resource.setrlimit(getattr(resource, name), (most, most))
+        limit = getattr(resource, name)
+        # A program raises its number of files as far as it may.
+        hard = most if limit == resource.RLIMIT_NOFILE else resource.getrlimit(limit)[1]
+        resource.setrlimit(limit, (most, hard))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # What an interpreter draws or looks up when it starts.
@@ -139,7 +148,10 @@ def _run(arguments: list[str]) -> NoReturn:
     except SystemExit as ended:
         status = int(ended.code or 0)
     threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does
+    size = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size[1], size[1]))  # for the file of coverage
     atexit._run_exitfuncs()
+    resource.setrlimit(resource.RLIMIT_FSIZE, size)
     try:
         sys.stdout.flush()
         sys.stderr.flush()

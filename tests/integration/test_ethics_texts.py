@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, update
 
 from humaneval.report.people_facts import counted_out
-from humaneval.store.engine import writing
-from humaneval.store.tables import AssignmentRow
+from humaneval.report.places import places_of
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, ConsentTextRow, HitRow, OutboxRow
 from humaneval.study.consent import consent_of
 from humaneval.study.stored import open_study
 from tests.answered import answer
@@ -82,3 +85,44 @@ def test_nothing_is_said_of_programs_as_of_people(
     assert command("datasheet", study, "--arr").code == 0
     text = Path("study-arr.md").read_text(encoding="utf-8")
     assert text.count("The annotators of this study are programs") == 5
+
+
+def test_a_board_reads_of_nobody_who_is_a_program_and_of_every_requirement(
+    command: Command,
+    study_factory: Callable,
+    sqlite_engine: Engine,
+    sqlite_database: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    age = {"filter_id": "age", "selected_range": {"lower": 18, "upper": 60}}
+    study_factory(sqlite_engine, "study", prolific={"devices": ["desktop"], "filters": [age]})
+    answer(sqlite_engine, programs=40)
+    with writing(sqlite_engine) as session:
+        consent = consent_of(open_study(sqlite_engine, "study").settings, "hit")
+        session.add(ConsentTextRow(hash=consent.hash, **asdict(consent)))
+        session.execute(update(AssignmentRow).values(consent_hash=consent.hash))
+    assert command("datasheet", "study", "--board").code == 0
+    text = Path("study-board.md").read_text(encoding="utf-8")
+    assert ("Nobody has taken part yet." in text, "agreed to with" in text) == (True, False)
+    assert "at Prolific a device of these: desktop; Prolific's filter age, " in text
+    assert '"upper": 60' in text
+
+
+def test_a_panel_is_called_by_its_name_and_a_stand_in_not_by_the_services(
+    sqlite_engine: Engine, study_factory: Callable
+) -> None:
+    study_factory(sqlite_engine, "study", link={"panel": "sona", "completion_url": "https://sona.example/c"})
+    study = open_study(sqlite_engine, "study")
+    hit: dict[str, Any] = {"study_id": study.id, "assignments": 1}
+    request: dict[str, Any] = {"operation": "publish", "subject": "hit 1", "token": "1", "state": "confirmed"}
+    with writing(sqlite_engine) as session:
+        for audience in ("panel", "open"):
+            session.add(HitRow(endpoint="link", key=audience, audience=audience, **hit))
+        session.add(OutboxRow(study_id=study.id, endpoint="prolific", request={"stand_in": True}, **request))
+    with reading(sqlite_engine) as session:
+        named = places_of(session, study.id, study.settings)
+    assert (named["link"], named["prolific"]) == (
+        "an open link and the panel SONA",
+        "a stand-in for Prolific",
+    )

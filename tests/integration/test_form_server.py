@@ -71,8 +71,8 @@ def serving(folder: Path, *command: str, files: int = 0, **environment: str) -> 
             process.kill()
 
 
-def get(port: int, path: str, timeout: float = 20) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+def get(port: int, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request("GET", path, headers={"Connection": "close"})
         return connection.getresponse().status

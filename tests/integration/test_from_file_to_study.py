@@ -117,7 +117,7 @@ def test_X21_options_hold_for_the_bundled_stories_or_are_refused(command: Comman
 
 def test_X21_the_next_step_of_init_needs_no_split(command: Command) -> None:
     said = command("init")
-    assert "Next: humaneval stories import FILE\n" in said.out
+    assert "with stories:  humaneval stories import FILE\n" in said.out
 
 
 # X22: a join that matches nothing

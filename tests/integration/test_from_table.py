@@ -61,14 +61,14 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     assert made.code == 0
     assert "Study 'mine' created: 20 forms, 80 passages from 20 stories, 4 generators." in made.out
     assert made.out.endswith("Next: humaneval up mine\n")
-    assert "The form promises $0.80 for about 4 minutes, $12.00 an hour. You pay people yourself" in made.out
-    assert "A difference of 10.0 points between two scores would be found in only" in made.out
-    assert len(made.out.splitlines()) < 15
+    assert "The form promises $0.80 for about 4 minutes, $12.00 per hour. You pay people yourself" in made.out
+    assert " of such studies find a difference of 10.0 points between two scores." in made.out
+    assert len(made.out.splitlines()) <= 7
     assert "model a    system model a" in made.err
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     published = command("publish", "mine", "--to", "local", "--json").json
     assert (published["made"], published["assignments"]) == (3, 20)
-    assert "study 'mine' was published or used" in command("study", "delete", "mine").err
+    assert "study 'mine' was published or used" in command("study", "delete", "mine", "--yes").err
     save(changed_in("position")[0], name="corrected.csv")
     corrected = command("study", "create", "mine", "--from", "corrected.csv", "--yes")
     assert "It was published or used, so it never changes: choose another name." in corrected.err
@@ -200,7 +200,7 @@ def test_a_sentence_that_differs_is_named_and_each_way_out_works(
     renamed = ("--map", "model a=system:model a-2")
     assert command("study", "create", "again", "--from", "table.csv", "--yes", *renamed).code == 0
     assert (count(there, StoryRow), count(there, StudyRow)) == (20, 2)
-    assert command("study", "delete", "mine").code == 0
+    assert command("study", "delete", "mine", "--yes").code == 0
     assert command("study", "create", "other", "--from", "table.csv", "--yes").code == 0
     monkeypatch.setenv("HUMANEVAL_DATABASE", "other.db")
     made = command("study", "create", "other", "--from", "table.csv", "--yes")
@@ -252,7 +252,10 @@ def test_another_table_under_a_studys_name_changes_nothing_until_the_study_is_de
     assert f"study 'mine' was made from another table: {said}" in told.err
     assert "delete it with `humaneval study delete mine`, and run this command again." in told.err
     assert [count(there, table) for table in (StoryRow, GeneratorRow, RunRow, InfillRow)] == before
-    deleted = command("study", "delete", "mine")
+    asked = command("study", "delete", "mine")
+    assert asked.code == 2
+    assert "must be confirmed" in asked.err
+    deleted = command("study", "delete", "mine", "--yes")
     assert deleted.out == "Study 'mine' and 40 sentences of its table are deleted.\n"
     assert count(there, StudyBlankRow) == 0
     made = command(*arguments)
@@ -270,13 +273,13 @@ def test_deleting_a_study_keeps_the_sentences_that_another_one_shows(command: Co
     Path("study.toml").write_text('[participants]\nexclude_studies = ["second"]\n')
     arguments = ("study", "create", "third", "--from", "table.csv", "--file", "study.toml", "--yes")
     assert command(*arguments).code == 0
-    assert "study 'second' was published or used" in command("study", "delete", "second").err
-    assert command("study", "delete", "third", "--json").json == {"study": "third", "infills": 0}
-    assert command("study", "delete", "second", "--json").json == {"study": "second", "infills": 8}
+    assert "study 'second' was published or used" in command("study", "delete", "second", "--yes").err
+    assert command("study", "delete", "third", "--yes", "--json").json == {"study": "third", "infills": 0}
+    assert command("study", "delete", "second", "--yes", "--json").json == {"study": "second", "infills": 8}
     assert command("study", "enlarge", "first", "--annotators", "20", "--yes").code == 0
-    assert "there is no study 'second'" in command("study", "delete", "second").err
+    assert "there is no study 'second'" in command("study", "delete", "second", "--yes").err
     assert (count(there, StudyRow), count(there, StoryRow)) == (1, 24)
-    assert command("study", "delete", "first", "--json").json["infills"] == 40
+    assert command("study", "delete", "first", "--yes", "--json").json["infills"] == 40
     assert count(there, RunRow) == count(there, GeneratorRow) == 2  # the control and the human
 
 

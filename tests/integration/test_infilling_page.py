@@ -130,7 +130,7 @@ def test_one_request_at_a_time_and_others_are_told_to_wait(
     assert page.status_code == 429
     assert "Another request is being written. Try again in a few seconds." in page.text
     slow.may_write.set()
-    first.join(20)
+    first.join()
     assert ask(client, "/fill", generator="control:", **RANGED).status_code == 200
     assert client.get("/progress").json["doing"] == ""
 

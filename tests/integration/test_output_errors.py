@@ -221,10 +221,12 @@ def test_X56_a_database_that_cannot_grow_is_noticed(sqlite_database: str) -> Non
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "beat(engine)\n"
     )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)  # what it found would not fit into a file either
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=environment,
         check=False,
         text=True,
     )

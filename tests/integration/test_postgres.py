@@ -1,4 +1,4 @@
-"""The tests' own PostgreSQL ends with the process that started it, however that ends."""
+"""What is PostgreSQL's own: what it refuses is told in one line. And the tests' own server ends with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, select, text
 
+from humaneval.errors import StoreError
+from humaneval.store import engine as store_engine
+from humaneval.store.engine import open_engine, reading, writing
+from humaneval.store.tables import MetaRow
 from tests.conftest import ROOT
 from tests.pace import PATIENCE
 
@@ -42,11 +47,49 @@ def test_the_server_ends_with_the_process_that_started_it(
     assert process.stdout.readline().startswith(b"postgresql://postgres@/")
     server = int((folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
     process.send_signal(end)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     until = time.monotonic() + PATIENCE
     while Path(f"/proc/{server}").exists() and "Z" not in _state(server):
         assert time.monotonic() < until, "the server outlives the tests"
         time.sleep(0.02)
+
+
+ON_POSTGRESQL = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+
+
+@ON_POSTGRESQL
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ("SET ROLE pg_read_all_data", "does not let you do this: permission denied for table meta"),
+        ("SET TRANSACTION READ ONLY", "cannot be written: cannot execute INSERT"),
+        ("ALTER TABLE meta RENAME TO another", 'cannot be used: relation "meta" does not exist'),
+        ("ALTER TABLE meta RENAME value TO another", 'cannot be used: column "value" of relation "meta"'),
+        ("SET statement_timeout = 1; SELECT pg_sleep(9)", "cannot be used: canceling statement"),
+    ],
+)
+def test_what_the_server_refuses_is_no_fault_of_the_program(engine: Engine, before: str, told: str) -> None:
+    def write() -> None:
+        with writing(engine) as session:
+            session.execute(text(before))
+            session.add(MetaRow(key="k", value="v"))
+
+    with pytest.raises(StoreError) as caught:
+        write()
+    assert told in caught.value.message
+    assert caught.value.hint
+
+
+@ON_POSTGRESQL
+def test_nobody_waits_without_end_for_a_lock(
+    engine: Engine, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_engine, "BUSY_SECONDS", 0.1)
+    waiting = open_engine(database, pool=False)
+    with writing(engine) as holding:
+        holding.execute(text("LOCK TABLE meta"))
+        with pytest.raises(StoreError, match=r"was busy for 0.1 s"), reading(waiting) as session:
+            session.scalar(select(MetaRow.value))
 
 
 def _state(process: int) -> str:

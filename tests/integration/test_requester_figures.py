@@ -157,7 +157,7 @@ def test_every_figure_is_that_of_status(half: Pages, command: Command) -> None:
     }
     assert ("Up now" in shown) == (told["hits_up"] < told["hits"])  # only what is not as planned
     assert shown["Median time"] == time_taken(told["median_minutes"])
-    assert shown["Pay an hour"] == f"${told['hourly']}"
+    assert shown["Pay per hour"] == f"${told['hourly']}"
     assert shown["Spent"] == f"${told['spent']}" == "$3.84"
     ends = (shown["Expected end"], half.figures("")["Expected end"])
     assert {f"{told['about_done_at'][:15]}" == end[:15] for end in ends} == {True}

@@ -14,6 +14,7 @@ from humaneval.store.migrate import HEAD
 from humaneval.store.tables import MetaRow
 from humaneval.stories import bundled_stories
 from tests.commands import Command, program
+from tests.ports import free_port
 
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5\n"
 GOOD = "g1,“Curly”,It’s Ann’s cake.,It rose.,She let it cool.,Her son came.,They ate it – all of it.\n"
@@ -262,7 +263,9 @@ def test_C67_config_show_says_where_each_value_came_from(
     assert "environment HUMANEVAL_PORT" in table
 
 
-def test_doctor_says_what_works_and_makes_nothing(command: Command) -> None:
+def test_doctor_says_what_works_and_makes_nothing(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PUBLIC_URL", "MARKET_URL"):  # somebody else may listen on the usual ports
+        monkeypatch.setenv(f"HUMANEVAL_{name}", f"http://127.0.0.1:{free_port()}")
     said = command("doctor")
     assert said.code == 0
     assert re.search(r"^ok +Python: 3", said.out, re.M)

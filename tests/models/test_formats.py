@@ -23,7 +23,7 @@ from generators.checkpoints.sequences import (
     tokenise,
 )
 from generators.masks.documents import Document, story_document
-from generators.masks.drawing import draw_masks
+from generators.masks.draw_masks import draw_masks
 from generators.masks.hierarchical import Hierarchical
 from generators.masks.named import load_mask
 from generators.masks.spans import Granularity, MaskedSpan

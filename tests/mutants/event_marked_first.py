@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import give_back
 from humaneval.crowd.prolific.events import Event
-from humaneval.crowd.prolific.sessions import GIVEN_UP
+from humaneval.crowd.prolific.sessions import REOPENED
 from humaneval.store.engine import writing
 from humaneval.store.tables import EventRow
 from humaneval.web import prolific_events
@@ -25,8 +25,8 @@ def marked(engine: Engine, event: Event) -> FoundHit | None:
 
 
 def handled(connection: Connection, hit: FoundHit, event: Event, moment: datetime) -> bool:
-    if event.status in GIVEN_UP:
-        give_back(connection, hit, [event.about], moment)
+    if event.status in REOPENED:
+        give_back(connection, hit.id, [event.about], moment)
     return True
 
 

@@ -74,7 +74,7 @@ def test_the_cells_give_the_design_effect_of_the_rows(rows: list[tuple[bool, int
     for name, row in zip(table.names, score_intervals(table), strict=True):
         own = [line[:3] for line in rows if line[3] == name]
         assert row.design_effect == pytest.approx(design_effect(*zip(*own, strict=True)))
-        assert (row.n, row.x) == (len(own), sum(line[0] for line in own))
+        assert (row.n, row.total) == (len(own), sum(line[0] for line in own))
 
 
 @given(ROWS, st.randoms())

@@ -24,9 +24,9 @@ def test_a_share_whose_opponents_are_far_apart_varies_as_much_as_is_said() -> No
         opponent = np.where(first, drawn["other"], drawn["generator"])
         found = share_against(won, drawn["worker"], drawn["story"], opponent)
         (same,) = score_intervals(cells(won, drawn["worker"], drawn["story"], np.zeros(won.size)))
-        shares.append(found.share)
+        shares.append(found.mean)
         for into, effective in ((apart, found.effective), (together, same.effective)):
-            into.append(found.share * (1.0 - found.share) / effective)
+            into.append(found.mean * (1.0 - found.mean) / effective)
     variance = np.var(shares)
     # The quantile of t in the place of z adds 6.5 %.
     assert 0.95 < np.mean(apart) / variance < 1.2

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from humaneval.errors import UsageError
 from humaneval.report import verdicts
-from humaneval.scoring.comparisons import Comparison, Declared, decide
+from humaneval.scoring.comparisons import Comparison, Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
+from humaneval.scoring.verdicts import decide
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 
@@ -144,13 +145,13 @@ def test_sentences_say_what_the_verdict_says() -> None:
     assert verdicts.outcome(found(table, "x", "y")) == "y higher"
     assert verdicts.outcome(found(table, "y", "z")) == "equivalent within ±30.0"
     assert (
-        verdicts.summary(table.comparisons[:3])
+        verdicts.summary(table.comparisons[:3], 0.95)
         == "Told apart: y above x; z above x. Equivalent within ±30.0 points: y and z."
     )
-    assert verdicts.summary(table.comparisons[3:]) == "Below human: x, y, z."
+    assert verdicts.summary(table.comparisons[3:], 0.95) == "Below human: x, y, z."
     alone = compared({"x": 0.5, "y": 0.5})
-    assert verdicts.summary(alone.comparisons) == "This study shows no difference for the pair."
-    assert verdicts.summary(()) == ""
+    assert verdicts.summary(alone.comparisons, 0.95) == "This study shows no difference for the pair."
+    assert verdicts.summary((), 0.95) == ""
 
 
 def test_numbers_are_written_as_readers_expect_them() -> None:

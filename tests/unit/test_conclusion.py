@@ -14,10 +14,11 @@ from humaneval.report.conclusion import HIGHER, conclusion, conclusion_from_coun
 from humaneval.report.contents import ReportData
 from humaneval.report.page import render_report
 from humaneval.report.phrases import excluded
-from humaneval.scoring.comparisons import Comparison, Verdict
+from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.from_counts import CountLine, score_counts
 from humaneval.scoring.scores import ScoreTable, score
+from humaneval.scoring.verdicts import Verdict
 from humaneval.statistics.intervals import Interval
 from tests.unit.test_report import prose, responses
 
@@ -44,8 +45,8 @@ def compared(
         Interval(-0.1, 0.2),
         "",
         "",
-        0.01,
-        0.02,
+        0.01 if verdict != "inconclusive" else 0.2,
+        0.02 if verdict != "inconclusive" else 0.4,
         "holm",
         verdict,
         40,
@@ -84,6 +85,18 @@ def test_nothing_told_apart_is_said_first_and_is_no_proof_of_being_alike(table: 
     assert told(table, *pairs, *below) == [
         f"This study shows no difference between any two systems compared, {OPEN};"
         " whether any system scores below Human stays open."
+    ]
+
+
+def test_a_pair_whose_p_and_interval_disagree_is_said_to_be_left_open(table: ScoreTable) -> None:
+    odd = replace(compared("ilm", "sa", "inconclusive"), p=0.039, p_adjusted=0.039)
+    said = "hether ilm and sa differ stays open, because p and the interval disagree."
+    assert told(table, odd) == [f"W{said}"]
+    assert told(table, odd, compared("ilm", "lm", "inconclusive")) == [
+        f"This study shows no difference between ilm and lm, {OPEN}; w{said}"
+    ]
+    assert told(table, odd, replace(odd, b="lm")) == [
+        "2 of 2 pairs of systems stay open, because p and the interval disagree."
     ]
 
 

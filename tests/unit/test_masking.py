@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import chisquare
 
 from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
-from generators.masks.drawing import TRIES, draw_masks
+from generators.masks.draw_masks import TRIES, draw_masks
 from generators.masks.hierarchical import Hierarchical, one_span
 from generators.masks.named import load_mask
 from generators.masks.spans import Draw, Granularity, MaskedSpan

@@ -77,7 +77,7 @@ def test_a_whole_study_is_told_with_its_counts_methods_and_hashes() -> None:
         "$24.00 per hour",
         "fixed before the first answer",
         "1 of 12 annotators was excluded",
-        "11 of 12 Control passages were noticed",
+        "noticed 11 of 12 Control passages",
         "(11 responses to each generator)",
         "Chance alone gives",
         "1 pair of systems was compared, two-sided",
@@ -120,7 +120,7 @@ def test_one_annotator_and_one_response_stand_in_the_singular() -> None:
         "1 form was drawn",
         "from 1 story",
         "replacing sentence 2",
-        "1 of 1 Control passage was noticed",
+        "noticed 1 of 1 Control passage",
     ):
         assert part in text, part
     assert not re.search(r"\b1 (annotators|responses|stories|forms|passages|pairs|systems)\b", text)

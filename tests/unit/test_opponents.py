@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import cells
 from humaneval.statistics.headline import score_intervals
-from humaneval.statistics.intervals import wilson
-from humaneval.statistics.opponents import ShareAgainst, share_against
+from humaneval.statistics.intervals import MeanOutcome, wilson
+from humaneval.statistics.opponents import share_against
 
 OUTCOMES = st.sampled_from([0.0, 0.5, 1.0])
 
@@ -32,7 +32,7 @@ def test_gaps_between_opponents_are_no_error() -> None:
     variance = (parts[0] + parts[1] - parts[2]) / 64
     unrelated = sum(4 * (x + 2) / 8 * (1 - (x + 2) / 8) for x in (3, 2)) / 64
     assert found.design_effect == pytest.approx(max(1.0, variance / unrelated))
-    assert (found.n, found.share, found.workers, found.stories) == (8, 0.625, 2, 2)
+    assert (found.n, found.mean, found.workers, found.stories) == (8, 0.625, 2, 2)
 
 
 def test_with_one_opponent_and_no_ties_it_is_the_headlines() -> None:
@@ -61,7 +61,7 @@ def test_answers_about_one_opponent_each_vary_less_than_about_all() -> None:
     assert share_against(y, range(40), range(40), opponents).effective > 40.0
 
 
-def share_of(rows: list[tuple[float, int, int, str]]) -> ShareAgainst:
+def share_of(rows: list[tuple[float, int, int, str]]) -> MeanOutcome:
     outcomes, workers, stories, opponents = map(list, zip(*rows, strict=True))
     return share_against(outcomes, workers, stories, opponents)
 
@@ -79,7 +79,7 @@ def test_it_is_a_part_of_the_scale_that_holds_the_share_and_order_changes_nothin
 ) -> None:
     found = share_of(rows)
     low, high = found.interval
-    assert 0.0 <= low <= found.share <= high <= 1.0
+    assert 0.0 <= low <= found.mean <= high <= 1.0
     assert high - low > 0.01
     assert isfinite(found.effective)
     assert found.effective >= 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -21,6 +22,15 @@ ENGLISH = words_in("en")
 
 def study(**sections: dict[str, Any]) -> StudyFile:
     return read_study_file(None, overrides=sections)[0]
+
+
+@cache
+def code() -> str:
+    """All of the toolkit's."""
+    return "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (bundled("hit_templates").parent / "humaneval").rglob("*.py")
+    )
 
 
 def placeholders(text: str) -> set[str]:
@@ -46,13 +56,12 @@ def test_X28_a_language_that_comes_along_says_that_nobody_checked_it(language: s
 
 @pytest.mark.parametrize("question", question_names())
 def test_X28_every_word_is_used_and_every_used_word_is_there(question: str) -> None:
-    folder, package = load_question(question).folder, bundled("hit_templates").parent
+    folder = load_question(question).folder
     english = words_in("en", question=folder)
     templates = [*bundled("hit_templates").glob("*.html"), *folder.glob("*.html")]
     pages = "\n".join(path.read_text(encoding="utf-8") for path in templates)
-    code = "\n".join(path.read_text(encoding="utf-8") for path in (package / "humaneval").rglob("*.py"))
     built = re.compile(r"example_\d|kept_\w+|ask_\w+|\w+_any")
-    assert not [key for key in english if not built.fullmatch(key) and f'"{key}"' not in pages + code]
+    assert not [key for key in english if not built.fullmatch(key) and f'"{key}"' not in pages + code()]
     used = re.findall(r'words(?:\.plain)?\("(\w+)"', pages)
     assert not set(used) - set(english)
 

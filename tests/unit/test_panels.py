@@ -12,7 +12,15 @@ import pytest
 from humaneval.crowd.link import panel_address
 from humaneval.crowd.panel_list_file import read_list
 from humaneval.crowd.panel_postbacks import read_reply
-from humaneval.crowd.panels import Ended, HandBack, Person, handed_back, postback_address, with_parameter
+from humaneval.crowd.panels import (
+    Ended,
+    HandBack,
+    Person,
+    handed_back,
+    known_as,
+    postback_address,
+    with_parameter,
+)
 from humaneval.errors import InputError, PlatformError, SettingsError
 from humaneval.resources import bundled
 from humaneval.study.contradictions import doubts
@@ -262,3 +270,12 @@ def test_P27_a_list_without_the_column_of_ids_is_refused_with_the_columns_that_i
     with pytest.raises(InputError, match="has no column 'PROLIFIC_PID'; it has: Name, Code") as caught:
         read_list(path, study())
     assert "panel.list_worker" in caught.value.hint
+
+
+def test_C40_whoever_excludes_studies_by_a_panel_that_knows_nobody_again_reads_so() -> None:
+    asked = {"link": {"panel": "sona", "completion_url": "https://sona.example/c"}}
+    for participants, told in (({}, 0), ({"exclude_studies": ["pilot"]}, 1)):
+        file = read_study_file(None, overrides={**asked, "participants": participants}).settings
+        assert sum("exclude_studies keeps nobody out" in each for each in doubts(file)) == told
+    assert known_as(file, 3, "12345") == "study 3 12345"
+    assert known_as(study(), 3, "12345") == "12345"

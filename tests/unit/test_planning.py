@@ -320,9 +320,9 @@ def test_simulated_studies_of_each_question_find_about_what_the_formula_says(que
     rows, pair = draft(plan)
     power = outlook(plan).power
     assert power is not None
-    assert simulate(plan, rows, 150, pair).power == pytest.approx(power, abs=0.2)
+    assert simulate(plan, rows, 100, pair).power == pytest.approx(power, abs=0.2)
     nothing = of_question(question, smallest_effect=1e-6)
-    assert simulate(nothing, rows, 200, pair).power <= 0.06  # one side of 5 %
+    assert simulate(nothing, rows, 120, pair).power <= 0.06  # one side of 5 %
 
 
 @pytest.mark.parametrize("question", question_names())

@@ -13,6 +13,7 @@ from humaneval import __version__
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
+from humaneval.crowd.prolific.advice import account_lines
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.draft import OUTCOMES, body, new_codes, refuse, terms_of
 from humaneval.crowd.prolific.platform import Prolific
@@ -122,6 +123,26 @@ def test_P02_a_list_that_is_shorter_than_its_count_is_an_error(
     server.to("GET", "/submissions/", page(["a", "b"], meta={"count": 3}, _links={"next": {"href": None}}))
     with pytest.raises(PlatformError, match="counts 3 and lists 2"):
         list(client.pages("list", "/submissions/"))
+
+
+def test_P02_a_list_that_changes_while_it_is_read_loses_nobody(
+    client: ProlificClient, server: Answers
+) -> None:
+    ids = [f"s{number}" for number in range(150)]
+    moved = [*ids[1:], ids[0]]  # somebody begins late, and stands last from then on
+    first, second = page(ids[:100], meta={"count": 150}), page(moved[100:], meta={"count": 150})
+    server.to("GET", "/submissions/?page=1&page_size=100", first, page(moved[:100], meta={"count": 150}))
+    server.to("GET", "/submissions/?page=2&page_size=100", second)
+    found = [each["id"] for each in client.pages("list", "/submissions/")]
+    assert (len(found), set(found)) == (150, set(ids))
+    assert len(server.seen) == 5  # twice, and once past the end
+
+
+def test_P02_a_next_page_that_leads_to_itself_ends(client: ProlificClient, server: Answers) -> None:
+    again = {"next": {"href": f"{server.url}/api/v1/submissions/?page=1&page_size=100"}}
+    server.to("GET", "/submissions/", page(["a", "b"], _links=again))
+    assert [each["id"] for each in client.pages("list", "/submissions/")] == ["a", "b"]
+    assert len(server.seen) == 2
 
 
 @pytest.mark.parametrize(
@@ -368,4 +389,75 @@ def test_P38_what_is_not_awaiting_review_is_not_approved(server: Answers, status
     with pytest.raises(PlatformError) as caught:
         platform.approve("S")
     assert caught.value.never_done
+    assert server.calls("POST") == []
+
+
+def test_a_study_is_found_although_the_list_tells_only_its_name(server: Answers) -> None:
+    server.to("GET", "/projects/P/studies/", page(["other", "ours"]))
+    server.to("GET", "/studies/other/", {"id": "other", "internal_name": "somebody's", "status": "ACTIVE"})
+    server.to("GET", "/studies/ours/", {"id": "ours", "internal_name": "humaneval fKEY", "status": "ACTIVE"})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    assert platform.publish(offer(), "token").external_id == "ours"
+    assert server.calls("POST") == []
+
+
+def test_P38_a_field_that_an_answer_should_have_is_named(server: Answers) -> None:
+    server.to("GET", "/projects/P/studies/", page([]))
+    server.to("POST", "/studies/", (201, {"study_id": "new"}), (201, ["new"]))
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    for _ in range(2):
+        with pytest.raises(PlatformError, match="did not say 'id' when it was to make a study") as caught:
+            platform.publish(offer(), "token")
+        assert not caught.value.nothing_done
+
+
+@pytest.mark.parametrize(
+    "told", ["12", {"amount": 5}, [None], ["a"], [float("nan")], [{"amount": 5}], [True]]
+)
+def test_P38_bonuses_that_are_no_amounts_are_none_that_anybody_knows_of(told: Any) -> None:
+    assert session_of({"id": "S", "bonus_payments": told}).bonuses is None
+
+
+def test_P38_an_amount_that_is_none_is_said(server: Answers) -> None:
+    server.to("GET", "/workspaces/", page(["W"]))
+    server.to("GET", "/workspaces/W/projects/", page(["P"]))
+    server.to("GET", "/workspaces/W/balance/", {"available_balance": "ten pounds"})
+    server.to("GET", "/studies/S/", {"id": "S"})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    with pytest.raises(PlatformError, match="did not say 'total_available_places'") as caught:
+        platform.more_places("S", 3)
+    assert caught.value.nothing_done
+    with pytest.raises(PlatformError, match="says ten pounds where an amount should be"):
+        platform.balance()
+
+
+@pytest.mark.parametrize(
+    ("hourly", "told"),
+    [
+        ("5.99", "£5.99 an hour is below the £6.00 that Prolific asks for at least."),
+        ("8.99", "Prolific recommends £9.00 an hour."),
+        ("9.00", ""),
+    ],
+)
+def test_pay_is_compared_with_the_newest_recommendation(server: Answers, hourly: str, told: str) -> None:
+    server.to("GET", "/workspaces/", page(["W"]))
+    server.to("GET", "/workspaces/W/projects/", page(["P"]))
+    server.to("GET", "/workspaces/W/balance/", {"currency_code": "GBP", "available_balance": 1250})
+    newest = {"currency": "GBP", "min_reward_per_hour": 600, "recommended_reward_per_hour": 900}
+    older = {"currency": "GBP", "min_reward_per_hour": 500, "recommended_reward_per_hour": 750}
+    server.to("GET", "/reward-recommendations/?workspace_id=W&currency=GBP", [newest, older])
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    balance, *advice = account_lines(platform, Decimal(hourly), "£")
+    assert balance == "Balance at the stand-in: £12.50 of play money."
+    assert [each.partition(" It counts")[0] for each in advice] == ([told] if told else [])
+
+
+def test_P38_a_draft_that_is_corrected_without_an_answer_is_looked_up(server: Answers) -> None:
+    draft = {"id": "D", "internal_name": "humaneval fKEY", "status": "UNPUBLISHED"}
+    server.to("GET", "/projects/P/studies/", {"results": [draft]})
+    server.to("PATCH", "/studies/D/", (204, None))
+    server.to("GET", "/studies/D/", {**draft, "reward": 999})
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="P")
+    with pytest.raises(PlatformError, match="made the draft D with another reward: 999, not 150"):
+        platform.publish(offer(), "token")
     assert server.calls("POST") == []

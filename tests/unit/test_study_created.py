@@ -19,8 +19,7 @@ from humaneval.study.plan import plan_of
 def test_pay_is_what_the_form_promises_and_nothing_is_charged_yet() -> None:
     told = pay(HitSection())
     assert told.startswith("The form promises $")
-    assert "reward and expected_minutes under [hit] in a study file. `humaneval init` writes one" in told
-    assert "only publishing with --live charges you" in told
+    assert told.endswith("$12.00 per hour. You pay people yourself, unless you publish with --live.")
     assert "promises no pay" in pay(HitSection(reward=Decimal("0.00")))
 
 
@@ -28,8 +27,11 @@ def test_the_difference_of_a_warning_is_called_assumed_only_if_nobody_chose_it()
     design = {"generators": ["control", "human", "a", "b"], "annotators": 20}
     planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
     told = power_warning(planned, outlook(planned))
-    assert told.startswith("A difference of 10.0 points between two scores would be found in only ")
-    assert "The 10.0 points are assumed: smallest_effect under [analysis] in a study file" in told
+    assert told.startswith("Only ")
+    assert (
+        " of such studies find a difference of 10.0 points between two scores. To find it in 80% of" in told
+    )
+    assert told.endswith("The 10.0 points are assumed: smallest_effect under [analysis] sets them.")
     chosen = replace(planned, smallest_effect=0.12)
     assert "assumed" not in power_warning(chosen, outlook(chosen))
 
@@ -38,7 +40,7 @@ def test_a_difference_that_no_study_would_find_is_practically_never_found() -> N
     design = {"generators": ["control", "human", "a", "b"], "annotators": 3}
     planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
     told = power_warning(planned, outlook(planned))
-    assert "between two scores would practically never be found. " in told
+    assert told.startswith("Practically no such study finds a difference of 10.0 points between two scores. ")
     assert "0%" not in told.replace("80%", "")
 
 
@@ -51,26 +53,27 @@ def test_a_cue_that_finds_sentences_does_not_stop_the_study_and_what_it_means_is
     for tell in (tell_outlook, tell_plan):
         tell(planned, outlook(planned), cues)
         told = capsys.readouterr().out
-        assert "People who always mark the sentence with the rarest words find 65% of a." in told
-        assert "People who always mark the first sentence find 65% of a." in told
-        assert told.count("You can continue. Report with the scores that people can find these") == 1
+        told = " ".join(told.split())
+        assert "always marking the sentence with the rarest words finds 65% of the sentences by a;" in told
+        assert "; the first sentence finds 65% of the sentences by a. You can continue; report it" in told
+        assert told.count("always marking") == 1
     tell_outlook(planned, outlook(planned), ())
-    assert "You can continue" not in capsys.readouterr().out
+    assert "always marking" not in capsys.readouterr().out
 
 
 def test_a_new_studys_plan_is_short_and_names_no_platform_and_no_other_setting(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for annotators, words in (
-        (20, "would be found in only"),
-        (2_000, "A difference of 10.0 points between two scores would be"),
+        (20, "of such studies find a difference of 10.0 points between two scores. To"),
+        (2_000, "find a difference of 10.0 points between two scores."),
     ):
         design = {"generators": ["control", "human", "a", "b"], "annotators": annotators}
         planned = plan_of(read_study_file(None, overrides={"design": design}).settings)
         tell_outlook(planned, outlook(planned), ())
         told = capsys.readouterr().out
         assert words in told
-        assert len(told.splitlines()) == 4
+        assert len(told.splitlines()) == 2
         assert "Mechanical Turk" not in told
         assert "rows_per_annotator" not in told
 
@@ -94,5 +97,5 @@ def test_cues_are_beside_the_chance_of_the_studys_stories(
     tell_plan(planned, outlook(planned), [guessed, guessed._replace(cue="first", noticed=20)])
     told = capsys.readouterr().out
     assert f"(any sentence: {luck})" in told
-    assert "the first sentence find 100% of a" in told
-    assert "the longest sentence find" not in told, "twice as often as chance is not more than twice"
+    assert "the first sentence finds 100% of the sentences by a" in told
+    assert "the longest sentence finds" not in told, "twice as often as chance is not more than twice"

@@ -27,9 +27,9 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("^annotators = 40", "annotators = 0", "design.annotators: must be at least 1$"),
-        ("^annotators = 40", "annotators = true", "design.annotators: must be a whole number$"),
-        ("^annotators = 40", "anotators = 40", "design.anotators: there is no such setting"),
+        ("^# annotators = 40", "annotators = 0", "design.annotators: must be at least 1$"),
+        ("^# annotators = 40", "annotators = true", "design.annotators: must be a whole number$"),
+        ("^# annotators = 40", "anotators = 40", "design.anotators: there is no such setting"),
         (r"^\[page\]", "[pages]", "pages: there is no such setting"),
         (
             r"^\[answers\]",
@@ -159,7 +159,7 @@ def test_of_settings_that_do_not_go_together_the_option_is_named(tmp_path: Path)
 
 
 def test_what_a_preset_replaces_in_a_file_is_said(tmp_path: Path) -> None:
-    path = edited(tmp_path, "^annotators = 40", "annotators = 41")
+    path = edited(tmp_path, "^# annotators = 40", "annotators = 41")
     said = preset_over(path, "acl2020", {"stories"})
     assert said == f"--preset acl2020 overrides {path}: generators, annotators = 100 (not 41)."
     assert preset_over(None, "acl2020") == preset_over(path, None) == ""
@@ -251,6 +251,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "extra_parameters": {"AID": "[AID]"},
             "id_pattern": "[0-9]+",
             "return_parameter": "rid",
+            "ids_per_study": True,
             "hashed": "{worker}",
             "postback_granted": "status=ok",
             "postback_already": "before",

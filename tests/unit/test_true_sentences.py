@@ -16,6 +16,7 @@ from rich.console import Console
 from humaneval.report import phrases, verdicts
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
+from humaneval.report.contradictions import any_difference
 from humaneval.report.latex import render_latex
 from humaneval.report.markdown import render_markdown
 from humaneval.report.methods import methods_paragraph
@@ -68,13 +69,18 @@ FORMS = pytest.mark.parametrize("form", [terminal, page, markdown, latex])
 Form = Callable[[Analysis], str]
 
 
+@cache
+def of_study(form: Form) -> str:
+    return form(study())
+
+
 def plain(text: str) -> str:
     return " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
 
 
 @FORMS
 def test_X11_no_form_of_the_report_says_that_systems_cannot_be_told_apart(form: Form) -> None:
-    said = plain(form(study()))
+    said = plain(of_study(form))
     assert not re.search(r"cannot be told|group told apart|nobody can tell", said, re.I)
     if form is not latex:  # it has the tables alone
         assert re.search(r"no difference for \d of 6 pairs", said) or form is terminal
@@ -85,7 +91,7 @@ def test_X11_rows_against_human_say_that_their_bound_is_one_sided(form: Form) ->
     analysis = study()
     below = [one for one in analysis.table.comparisons if one.family == "below human"]
     assert {one.verdict for one in below} >= {"b_higher"}
-    said = form(analysis)
+    said = of_study(form)
     for one in below:
         row = (
             next(line for line in said.splitlines() if re.search(rf"\b{one.a} .{{1,3}} human\b", line))
@@ -108,7 +114,7 @@ def test_X11_a_narrow_terminal_shows_the_bound_that_decides() -> None:
 @FORMS
 def test_X11_intervals_are_said_to_be_for_one_pair_each(form: Form) -> None:
     words = r"Each interval is for its pair alone, and p for its whole family|Intervals are for one pair each"
-    assert re.search(words, plain(form(study())))
+    assert re.search(words, plain(of_study(form)))
 
 
 def test_X11_what_is_not_adjusted_is_not_said_to_be_of_a_family() -> None:
@@ -122,8 +128,8 @@ def test_X11_cochrans_q_is_said_to_ignore_stories_only_where_they_recur() -> Non
     assert not isinstance(recurring, NotEstimable)
     assert not isinstance(once, NotEstimable)
     assert (recurring.stories_ignored, once.stories_ignored) == (True, False)
-    assert "does not allow for that" in verdicts.any_difference(recurring, 0.95)
-    assert "does not allow for that" not in verdicts.any_difference(once, 0.95)
+    assert "does not allow for that" in any_difference(recurring, (), 0.95)
+    assert "does not allow for that" not in any_difference(once, (), 0.95)
 
 
 def test_X11_letters_stand_beside_the_ranks() -> None:
@@ -207,12 +213,15 @@ def test_X11_the_t_quantile_is_named_only_where_it_widens_an_interval() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("none", "27 of 30 Control passages were noticed; nobody was excluded for missing one."),
+        ("none", "Annotators noticed 27 of 30 Control passages; nobody was excluded for missing one."),
         (
             "annotator",
-            "Before annotators were excluded for missing one, 27 of 30 Control passages were noticed.",
+            "Before annotators were excluded for missing one, they noticed 27 of 30 Control passages.",
         ),
-        ("row", "Before forms with a missed one were left out, 27 of 30 Control passages were noticed."),
+        (
+            "row",
+            "Before forms with a missed one were left out, annotators noticed 27 of 30 Control passages.",
+        ),
     ],
 )
 def test_X11_what_became_of_missed_controls_is_what_the_rule_says(
@@ -234,4 +243,4 @@ def test_X11_equivalence_names_its_margin_and_its_interval() -> None:
     assert said in plain(printed.getvalue())
     assert said in plain(methods_paragraph(ReportData("t", table)))
     assert "equivalent within ±20.0" in plain(printed.getvalue())
-    assert verdicts.summary(table.comparisons) == "Equivalent within ±20.0 points: a and b."
+    assert verdicts.summary(table.comparisons, 0.95) == "Equivalent within ±20.0 points: a and b."

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import PairedDifference, ScoreInterval, paired_differences, score_intervals
+from humaneval.statistics.headline import PairedDifference, paired_differences, score_intervals
+from humaneval.statistics.intervals import MeanOutcome
 
 
-def score_interval(outcomes: Any, workers: Any, stories: Any) -> ScoreInterval:
+def score_interval(outcomes: Any, workers: Any, stories: Any) -> MeanOutcome:
     """The score of one generator."""
     return score_intervals(cells(outcomes, workers, stories, np.zeros(np.size(outcomes))))[0]
 

@@ -10,6 +10,7 @@ import click
 
 from humaneval.cli.market.options import Dollars, database_option, existing_market
 from humaneval.cli.run import emit, json_option, say
+from humaneval.csv_text import guarded
 from humaneval.errors import UsageError
 from humaneval.market.panel.earnings import earnings_of_all
 from humaneval.market.panel.funds import add_funds
@@ -63,5 +64,5 @@ def earnings(since: datetime | None, before: datetime | None, database: str, as_
         return
     say("\t".join(names))
     for row in rows:
-        # A name has no tab or line end: else it could feign a column, or a line.
-        say("\t".join(re.sub(r"[\t\n]+", " ", str(getattr(row, name))) for name in names))
+        # A name has no tab or line end: else it could feign a column, or a line. Nor is it a formula.
+        say("\t".join(guarded(re.sub(r"[\t\n]+", " ", str(getattr(row, name)))) for name in names))

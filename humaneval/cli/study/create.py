@@ -11,7 +11,7 @@ import click
 
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.cli.study.from_table import Source, from_options, make_from_table
-from humaneval.cli.study.pay import pay
+from humaneval.cli.study.pay import made_anew, pay
 from humaneval.cli.study.plan import plan_document
 from humaneval.cli.study.plan_text import tell_outlook
 from humaneval.domain import POSITIONS
@@ -20,11 +20,10 @@ from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
-from humaneval.study.consent import no_contact
 from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
-from humaneval.study.from_table_settings import Asked
+from humaneval.study.from_table_settings import Asked, passage_is
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
 from humaneval.text import command, counted, listed
@@ -102,7 +101,7 @@ def create(
             {**_document(name, made), "doubts": found, "hourly": hourly, **more, **_plan_document(app, name)}
         )
     else:
-        _tell(app, name, settings, made, was_asked=source is not None)
+        _tell(app, name, settings, made, file, was_asked=source is not None)
         say(f"Next: {command('publish', name, '--to', 'local') if source is None else command('up', name)}")
 
 
@@ -122,7 +121,9 @@ def _document(name: str, made: Created) -> dict[str, Any]:
     }
 
 
-def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked: bool) -> None:
+def _tell(
+    app: App, name: str, settings: StudyFile, made: Created, file: Path | None, *, was_asked: bool
+) -> None:
     left = made.left_out
     if was_asked:  # the question said already how many stories the table gives
         left = replace(left, without_infills=0)
@@ -133,13 +134,11 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created, *, was_asked:
         f" {counted(made.passages, 'passage')} from"
         f" {counted(made.stories, 'story', plural='stories')},"
         f" {counted(len(settings.design.generators), 'generator')}."
+        + ("" if was_asked else f" {passage_is(settings)}")
     )
-    say(pay(settings.hit))
-    if missing := no_contact(settings, how=False):
-        say(missing)
-    say()
+    no_contact = "" if settings.consent.contact else " It names no contact."
+    say(f"{pay(settings.hit)}{no_contact} {made_anew(name, file)}")
     _tell_plan(app, name)
-    say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
     say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
 
 

@@ -80,28 +80,28 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     if found == wanted:
         found, wanted = _apart(family.power_in_family, planned.power)
     enough = (
-        f" {crowd(_with(planned, needed))} would find it in {wanted} of such studies."
+        f" To find it in {wanted} of them takes {crowd(_with(planned, needed))}."
         if needed
         else _too_few(planned)
     )
     said = (
-        f"would practically never be found{as_one}"
+        f"Practically no such study finds {_difference(planned)}{as_one}"
         if family.power_in_family < NEVER
-        else f"would be found{as_one} in only {found} of such studies"
+        else f"Only {found} of such studies find {_difference(planned)}{as_one}"
     )
-    return f"{_difference(planned)} {said}.{enough}{_assumed(planned)}"
+    return f"{said}.{enough}{_assumed(planned)}"
 
 
 def _too_few(planned: Plan) -> str:
     """That more people alone are not enough."""
     if not planned.stories:
-        return f" Not even {MOST:,} annotators would find it in {percent(planned.power)}."
+        return f" Not even {MOST:,} annotators are enough to find it in {percent(planned.power)} of them."
     stories = counted(planned.stories, "story", plural="stories")
-    return f" More people on {stories} would not find it: that takes more stories."
+    return f" More people on {stories} are not enough: that takes more stories."
 
 
 def _difference(planned: Plan) -> str:
-    return f"A difference of {points(planned.smallest_effect, planned)} between two scores"
+    return f"a difference of {points(planned.smallest_effect, planned)} between two scores"
 
 
 def _assumed(planned: Plan) -> str:
@@ -109,17 +109,14 @@ def _assumed(planned: Plan) -> str:
     if planned.smallest_effect != AnalysisSection().smallest_effect:
         return ""
     return (
-        f" The {points(planned.smallest_effect, planned)} are assumed: smallest_effect under [analysis] in a"
-        " study file sets them."
+        f" The {points(planned.smallest_effect, planned)} are assumed: smallest_effect under [analysis] sets"
+        " them."
     )
 
 
 def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None:
     """Print what matters of a plan to a person who has just made a study; `study plan` says the rest."""
-    _tell_size(planned, seen)
-    if planned.spammers and planned.controls:
-        say(f"It is assumed that {percent(planned.spammers)} of annotators click without reading.")
-    say(f"A score's interval will be about ± {points(seen.half_width, planned)}.")
+    _tell_size(planned, seen, f" A score's interval will be about ± {points(seen.half_width, planned)}.")
     family = seen.decisive
     if family is None:
         say("There is nothing to compare: no two systems, and no system with Human.")
@@ -127,8 +124,8 @@ def tell_outlook(planned: Plan, seen: Outlook, cues: Sequence[CueScore]) -> None
         say(warning)
     else:
         say(
-            f"{_difference(planned)} would be found in {percent(family.power_in_family)} of such"
-            f" studies.{_assumed(planned)}"
+            f"Of such studies, {percent(family.power_in_family)} find {_difference(planned)}."
+            + _assumed(planned)
         )
     _tell_telling(planned, cues)
 
@@ -186,7 +183,7 @@ def _tell_cost(planned: Plan, seen: Outlook, sign: str, fees: str) -> None:
         )
 
 
-def _tell_size(planned: Plan, seen: Outlook) -> None:
+def _tell_size(planned: Plan, seen: Outlook, more: str = "") -> None:
     counting = (
         ", if forms that do not count are handed out again"
         if planned.top_up and planned.controls
@@ -199,7 +196,7 @@ def _tell_size(planned: Plan, seen: Outlook) -> None:
         judged = f"{seen.responses:.0f} comparisons show each generator"
         if planned.in_pairs < 1:
             judged += f", and {seen.responses * planned.in_pairs:.0f} the same two,"
-    say(f"{crowd(planned)}: about {judged}{counting}.")
+    say(f"{crowd(planned)}: about {judged}{counting}.{more}")
     _tell_stories(planned)
     if planned.spammers and not planned.controls:
         say(
@@ -356,18 +353,21 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
     """Say which cues alone would find a generator's sentences."""
     least = TELLING * (1 - planned.foreseen.chance)
     telling = [cue for cue in cues if 1 - cue.score > least + 1e-9]
+    if not telling:
+        return
+    clauses = []
     for name in dict.fromkeys(cue.cue for cue in telling):
-        found = ", ".join(
-            f"{percent(1 - cue.score)} of {cue.generator}" for cue in telling if cue.cue == name
-        )
-        advice = " Sentences at all positions help." if name in PLACES else ""
+        first, *others = [
+            f"{percent(1 - cue.score)}{{}} by {cue.generator}" for cue in telling if cue.cue == name
+        ]
+        found = ", ".join([first.format(" of the sentences"), *(other.format("") for other in others)])
         marked = f"{name} sentence" if name in (*PLACES, *_LENGTHS) else f"sentence with the {name}"
-        say(f"People who always mark the {marked} find {found}.{advice}")
-    if telling:
-        say(
-            "You can continue. Report with the scores that people can find these sentences without"
-            " understanding the story."
-        )
+        clauses.append(f"the {marked} finds {found}")
+    places = any(cue.cue in PLACES for cue in telling)
+    say(
+        f"Without reading a story, always marking {'; '.join(clauses)}. You can continue; report it with"
+        f" the scores.{' Blanks at all positions help.' if places else ''}"
+    )
 
 
 _LENGTHS = ("longest", "shortest")

@@ -44,7 +44,13 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Worker")
-    for heading in ("Done", "Approved", "Rejected", "Not counted", "Owed" if endpoint in NO_FEES else "Paid"):
+    for heading in (
+        "Done",
+        "Approved",
+        "Rejected",
+        "Not counted",
+        "Earned" if endpoint in NO_FEES else "Paid",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("Kept out")
     sign = app.study(study).settings.hit.sign

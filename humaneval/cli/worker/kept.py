@@ -53,7 +53,8 @@ def show(app: App, worker: str, as_json: bool) -> None:
     for name, rows in kept.counts.items():
         table.add_row(name, str(rows))
     console().print(table)
-    between = f", from {kept.first:%Y-%m-%d} to {kept.last:%Y-%m-%d}" if kept.first and kept.last else ""
+    days = list(dict.fromkeys(f"{each:%Y-%m-%d}" for each in (kept.first, kept.last) if each))
+    between = f", {'on' if len(days) == 1 else 'from'} {' to '.join(days)}" if days else ""
     say(f"{kept.worker} at {kept.endpoint}{between}.")
     for study, name in kept.names.items():
         say(f"In exports of {study!r}: {name}.")

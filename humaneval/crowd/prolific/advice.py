@@ -15,7 +15,12 @@ def account_lines(platform: Platform, hourly: Decimal, sign: str) -> Iterator[st
         return
     advice, balance = platform.account.pay_advice(), platform.balance()
     if balance is not None:
-        yield f"Balance at Prolific: {sign}{balance}."
+        played = platform.endpoint.is_stand_in
+        yield (
+            f"Balance at the stand-in: {sign}{balance} of play money."
+            if played
+            else f"Balance at Prolific: {sign}{balance}."
+        )
     if advice.least is not None and hourly < advice.least:
         yield (
             f"{sign}{hourly} an hour is below the {sign}{advice.least} that Prolific asks for at least."

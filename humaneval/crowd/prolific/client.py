@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, MutableSet
+from functools import partial
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -31,6 +32,8 @@ PAGE_SIZE = 100
 SMALL_PAGE = 20
 """The smallest size that pages are known to have: other lists may not take ours, and give shorter pages."""
 MOST_PAGES = 1000
+PASSES = 3
+"""How often a list that changes meanwhile is read."""
 TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 """Seconds before the second try, which double, and the longest that a server may ask for."""
@@ -61,10 +64,25 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
+class Told(dict[str, Any]):
+    """What a call gave, or a part of it. A field that is needed and not there is an error that names it."""
+
+    def __init__(self, who: str, what: str, said: Mapping[str, Any], *, looked: bool = False) -> None:
+        super().__init__(said)
+        self._who, self._what, self._looked = who, what, looked
+
+    def __missing__(self, name: str) -> Any:
+        raise PlatformError(
+            f"{self._who} did not say {name!r} when it was to {self._what}",
+            "" if self._looked else UNSURE_HINT,
+            nothing_done=self._looked,
+        )
+
+
 class WithHeader(NamedTuple):
     """What a call gave, and one header of it."""
 
-    body: Any
+    body: Told
     header: str
 
 
@@ -103,25 +121,48 @@ class ProlificClient:
         """Make a call that sets a value: twice is the same as once."""
         return self._patiently(what, method, path, body, TRIES)
 
-    def send(self, what: str, path: str, body: object = None, method: str = "POST") -> Any:
-        """Make a call that is sent once, whatever happens."""
-        return self._call(what, method, path, body)
+    def send(self, what: str, path: str, body: object = None, method: str = "POST") -> Told:
+        """Make a call that is sent once, whatever happens. What it gave is empty if that is no object."""
+        said = self._call(what, method, path, body)
+        return said if isinstance(said, Told) else Told(self._url, what, {})
 
     def send_and_read_header(self, what: str, path: str, body: object, *, header: str) -> WithHeader:
         """As `send`, with a header of the answer; empty if it has none."""
         reply = self._reply(what, "POST", path, body)
-        return WithHeader(_read(reply.data), reply.headers.get(header, ""))
+        said = _read(reply.data)
+        told = Told(self._url, what, said if isinstance(said, dict) else {})
+        return WithHeader(told, reply.headers.get(header, ""))
 
     def pages(
         self, what: str, path: str, query: Mapping[str, object] | None = None
     ) -> Iterator[dict[str, Any]]:
         """Every item of a listing, each once.
 
+        A list that changes while it is read may have moved an item to a page that was read before. Then it is
+        read again, for those that are missing.
+        """
+        seen: set[str] = set()
+        counted: int | None = None
+        for _ in range(PASSES):
+            counted = yield from self._pages_once(what, path, dict(query or {}), seen)
+            if counted is None or len(seen) >= counted:
+                return
+        raise PlatformError(
+            f"{self._url} counts {counted} and lists {len(seen)}: could not {what}",
+            "The list changed while it was read. Run the command again.",
+            nothing_done=True,
+        )
+
+    def _pages_once(
+        self, what: str, path: str, query: dict[str, object], known: MutableSet[str]
+    ) -> Generator[dict[str, Any], None, int | None]:
+        """The items that are not known yet. Returns the server's count, if it gives one.
+
         It ends where the server names no next page. Without such names, it ends at the server's count, at a
         page that is shorter than the first one, or at a page that is not there: the one after the last is an
-        error there.
+        error there. A page without anything that this reading has not had is the last one, too.
         """
-        asked: dict[str, object] = {"page": 1, "page_size": PAGE_SIZE, **(query or {})}
+        asked: dict[str, object] = {"page": 1, "page_size": PAGE_SIZE, **query}
         seen: set[str] = set()
         counted: int | None = None
         full = 0
@@ -132,35 +173,31 @@ class ProlificClient:
                 if error.code != "404" or number == 1:
                     raise
                 page = {}
+            page = page if isinstance(page, dict) else {"results": page}
             items = page.get("results") or []
             total = (page.get("meta") or {}).get("count")
             counted = total if counted is None else counted
             full, before = full or len(items), len(seen)
+            seen.update(str(item.get("id")) for item in items)
             for item in items:
-                if str(item.get("id")) not in seen:
-                    seen.add(str(item.get("id")))
+                if str(item.get("id")) not in known:
+                    known.add(str(item.get("id")))
                     yield item
+            if len(seen) == before:
+                return counted
             links = page.get("_links")
             if isinstance(links, dict) and "next" in links:
                 following = (links["next"] or {}).get("href")
                 if not following:
-                    break
+                    return counted
                 asked = {**asked, **self._query_of(what, str(following))}
-            elif (
-                len(seen) == before
-                or (counted is not None and len(seen) >= counted)
-                or (counted is None and len(items) < max(full, SMALL_PAGE))
+            elif (counted is not None and len(seen) >= counted) or (
+                counted is None and len(items) < max(full, SMALL_PAGE)
             ):
-                break
+                return counted
             else:
                 asked = {**asked, "page": number + 1}
-        else:
-            raise PlatformError(f"{self._url} has more than {MOST_PAGES} pages: could not {what}")
-        if counted is not None and len(seen) < counted:
-            raise PlatformError(
-                f"{self._url} counts {counted} and lists {len(seen)}: could not {what}",
-                "The list changed while it was read. Run the command again.",
-            )
+        raise PlatformError(f"{self._url} has more than {MOST_PAGES} pages: could not {what}")
 
     def by_offset(self, what: str, path: str, **query: object) -> Iterator[dict[str, Any]]:
         """A listing by offset, each item once. It ends with a page that has nothing new, or is shorter than
@@ -209,7 +246,8 @@ class ProlificClient:
             attempt += 1
 
     def _call(self, what: str, method: str, path: str, body: object) -> Any:
-        return _read(self._reply(what, method, path, body).data)
+        part = partial(Told, self._url, what, looked=method == "GET")
+        return _read(self._reply(what, method, path, body).data, part)
 
     def _reply(self, what: str, method: str, path: str, body: object) -> urllib3.BaseHTTPResponse:
         headers = {
@@ -289,13 +327,13 @@ def _flat(said: object) -> str:
     return "" if said is None else str(said)
 
 
-def _read(body: bytes) -> Any:
-    """JSON, or else the text as it is."""
+def _read(body: bytes, part: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """JSON, of which `part` makes each object; or else the text as it is."""
     if not body.strip():
         return None
     text = body.decode("utf-8", "replace")
     try:
-        return json.loads(text)
+        return json.loads(text, object_hook=part)
     except (ValueError, RecursionError):
         return text
 

@@ -90,7 +90,9 @@ class Prolific:
             there = self._studies().get(offer.key, made)
             there = made if there["id"] == made["id"] else there
         elif status_of(there.get("status")) == DRAFT:
-            there = self._client.set("correct a draft", "PATCH", study_path(there["id"]), wanted)
+            path = study_path(there["id"])
+            changed = self._client.set("correct a draft", "PATCH", path, wanted)
+            there = changed if isinstance(changed, dict) else self._client.read("look up a study", path)
         if status_of(there.get("status")) == DRAFT:
             self._refuse_other(there, wanted)
             there = self._transition(str(there["id"]), "PUBLISH", DRAFT)
@@ -110,6 +112,8 @@ class Prolific:
         for each in self._client.pages(
             "list studies", f"/projects/{quote(self.account.project, safe='')}/studies/"
         ):
+            if not {"internal_name", "metadata"} & each.keys():  # a list may tell less than a look at one
+                each = {**each, **self._client.read("look up a study", study_path(each["id"]))}
             key = key_of(each)
             if key and (key not in found or _rank(each) < _rank(found[key])):
                 found[key] = each

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from humaneval.errors import PlatformError
+from humaneval.text import quoted
+
 RESERVED, ACTIVE, AWAITING = "RESERVED", "ACTIVE", "AWAITING REVIEW"
 APPROVED, REJECTED = "APPROVED", "REJECTED"
 RETURNED, TIMED_OUT = "RETURNED", "TIMED OUT"
@@ -78,7 +81,6 @@ def session_of(told: Mapping[str, Any]) -> Session:
         found = [told[each] for each in _NAMES[name] if told.get(each) is not None]
         return str(found[0]) if found else ""
 
-    paid = told.get("bonus_payments")
     return Session(
         id=first("id"),
         participant=first("participant"),
@@ -88,7 +90,7 @@ def session_of(told: Mapping[str, Any]) -> Session:
         completed_at=moment_of(told.get("completed_at")),
         code=first("code"),
         return_requested=moment_of(told.get("return_requested")),
-        bonuses=None if not isinstance(paid, list) else tuple(map(major, paid)),
+        bonuses=_amounts(told.get("bonus_payments")),
         more={name: each for name, each in told.items() if name not in _READ | _NOT_KEPT},
     )
 
@@ -122,9 +124,23 @@ def minor(amount: Decimal) -> int:
 
 
 def major(amount: object) -> Decimal:
-    """Minor units as our books have them.
+    """Minor units as our books have them. Raises PlatformError for what is no amount.
 
     >>> major(150)
     Decimal('1.50')
     """
-    return (Decimal(str(amount)) / 100).quantize(Decimal("0.01"))
+    try:
+        found = Decimal(str(amount))
+        if isinstance(amount, bool) or not found.is_finite():
+            raise ArithmeticError
+        return (found / 100).quantize(Decimal("0.01"))
+    except ArithmeticError:
+        raise PlatformError(f"Prolific says {quoted(str(amount), 100)} where an amount should be") from None
+
+
+def _amounts(told: object) -> tuple[Decimal, ...] | None:
+    """Paid bonuses; None if there is no list of amounts."""
+    try:
+        return tuple(map(major, told)) if isinstance(told, list) else None
+    except PlatformError:
+        return None

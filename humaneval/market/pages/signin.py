@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from flask import Blueprint, Response, redirect, request
 from markupsafe import Markup
 
+from humaneval.market.offers import title_of_group
 from humaneval.market.pages.site import Answer, Visit, WorkerSite, current_site, signed_in
 from humaneval.market.protocol.countries import countries, country_names
 from humaneval.market.protocol.refusals import NotPossibleError
@@ -108,9 +110,16 @@ def _signin_page(problem: str, status: int = 200) -> Response:
         "invitation": request.values.get("invitation", ""),
         "may_register": _may_register(site),
     }
+    with site.market.reading() as work:
+        values["task"] = title_of_group(work, _group(values["target"])) if values["may_register"] else ""
     country = request.form.get("country", "")
     country = country if country in country_names() else ""
     return site.page("signin.html", None, status, problem=problem, countries=_options(country), **values)
+
+
+def _group(target: str) -> str:
+    """The group of tasks that an address leads to; empty if it leads elsewhere."""
+    return parse_qs(urlsplit(target).query).get("groupId", [""])[0]
 
 
 @cache

@@ -12,7 +12,7 @@ from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.report.figures.drawing import DASHES, WIDTH, Anchor, Box, Drawing, Sheet, ticks
 from humaneval.report.phrases import amount, confidence, percent, unit
-from humaneval.report.plan_table import achieved, achieved_plan
+from humaneval.report.plan_table import achieved, achieved_plan, is_family
 from humaneval.report.score_tables import NBSP, provenance
 from humaneval.report.sections import Cell, Column, Figure, ReportTable, share
 from humaneval.scoring.analysis.analyse import Analysis
@@ -36,6 +36,7 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
     seen = outlook(base)
     if seen.decisive is None:
         return None
+    many = is_family(base, seen)
     of = _Curve(base, seen.decisive, one_sided=seen.systems is None)
     planned = plan.responses
     n = achieved(analysis).responses
@@ -50,7 +51,7 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         "Power by the number of responses",
         "The numbers are in the table below.",
         HEIGHT,
-        partial(_draw, powers=powers, marks=marks, n=n, wanted=base.power),
+        partial(_draw, powers=powers, marks=marks, n=n, wanted=base.power, many=many),
     )
     scale, ends = base.scale, (seen.decisive.low, seen.decisive.high)
     if base.foreseen.pairwise:
@@ -62,21 +63,28 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
     if scale is not None and not scale.share:
         size = f"{base.smallest_effect * scale.width:.2f}"
     start = "as scored here" if found else "as planned"
+    curves = (
+        "Solid curve: one comparison alone. Dashed curve: the hardest of a family of"
+        f" {seen.decisive.comparisons}. Vertical"
+        if many
+        else "Vertical"
+    )
     return Figure(
         "power",
         "Power",
         (drawing,),
         f"The chance that a test finds a difference of {size} points between scores of {low} and"
         f" {high}{unit(scale)} ({start}). It is computed by formula, as in the last column of the"
-        f" plan’s table, with answers of one annotator correlated by {seen.correlation:.2f}. Solid curve: one"
-        f" comparison alone. Dashed curve: the hardest of a family of {seen.decisive.comparisons}. Vertical"
+        f" plan’s table, with answers of one annotator correlated by {seen.correlation:.2f}. {curves}"
         f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
-        f" {confidence(base.power)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
-        _table(of, marks, n),
+        f" {confidence(base.power)}{NBSP}%; {_reached(wanted, many=many)}. {provenance(analysis)}",
+        _table(of, marks, n, many=many),
     )
 
 
-def _draw(sheet: Sheet, powers: Sequence[_Powers], marks: Sequence[float], n: float, wanted: float) -> None:
+def _draw(
+    sheet: Sheet, powers: Sequence[_Powers], marks: Sequence[float], n: float, wanted: float, many: bool
+) -> None:
     top = marks[-1]
     axes = sheet.axes(BOX, (0, top), (0, 1))
     axes.set_xticks(marks, [f"{mark:,}" for mark in marks])
@@ -89,7 +97,8 @@ def _draw(sheet: Sheet, powers: Sequence[_Powers], marks: Sequence[float], n: fl
     sizes = [min(one.n, top) for one in powers]
     colour = sheet.colour("system")
     axes.plot(sizes, [one.alone for one in powers], color=colour, linewidth=2)
-    axes.plot(sizes, [one.in_family for one in powers], color=colour, linewidth=2, linestyle=(0, DASHES))
+    if many:
+        axes.plot(sizes, [one.in_family for one in powers], color=colour, linewidth=2, linestyle=(0, DASHES))
     at = BOX.left + (BOX.right - BOX.left) * n / top
     anchor: Anchor = (
         "right" if at > (BOX.left + BOX.right) / 2 else "center" if at > BOX.left + 45 else "left"
@@ -137,23 +146,25 @@ class _Curve:
         return _Needed(alone and alone * self._each, family and family * self._each)
 
 
-def _reached(needed: _Needed) -> str:
+def _reached(needed: _Needed, *, many: bool) -> str:
     said = ["with no number of responses" if one is None else f"with {one:,.0f} responses" for one in needed]
-    return f"one comparison reaches it {said[0]}, the hardest {said[1]}"
+    return (
+        f"one comparison reaches it {said[0]}, the hardest {said[1]}" if many else f"it is reached {said[0]}"
+    )
 
 
-def _table(of: _Curve, marks: list[float], n: float) -> ReportTable:
+def _table(of: _Curve, marks: list[float], n: float, *, many: bool) -> ReportTable:
     rows = []
     for size in sorted({*marks, n} - {0}):
         one, achieved = of.at(size), " (achieved)" if size == n else ""
-        rows.append((Cell(f"{size:,.4g}{achieved}", size), share(one.alone), share(one.in_family)))
+        rows.append((Cell(f"{size:,.4g}{achieved}", size), share(one.alone), *[share(one.in_family)] * many))
     return ReportTable(
         "power",
         "Power by the number of responses to each generator, %",
         (
             Column("n", "Responses", False, unit="responses to each generator"),
-            Column("alone", "one comparison alone", unit="share"),
-            Column("in_family", "hardest of its family", unit="share"),
+            Column("alone", "one comparison alone" if many else "Power", unit="share"),
+            *[Column("in_family", "hardest of its family", unit="share")] * many,
         ),
         tuple(rows),
     )

@@ -34,7 +34,10 @@ def render_counts(table: CountTable, console: Console) -> None:
         chosen = [one for one in table.comparisons if one.family == family]
         if chosen:
             console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
-            console.print(verdicts.summary(chosen))
+            console.print(verdicts.summary(chosen, table.level))
+            for said in (verdicts.left_open, verdicts.family_decides):
+                if line := said(chosen, table.level):
+                    console.print(line)
             console.print()
     for note in notes((row.generator, "" if row.interval else GATED) for row in table.scores):
         console.print(note)

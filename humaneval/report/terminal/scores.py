@@ -66,6 +66,9 @@ def _render_differences(table: ScoreTable, console: Console, *, ascii_only: bool
         chosen = [one for one in table.comparisons if one.family == family]
         if chosen:
             console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight, on=on))
+            for said in (verdicts.left_open, verdicts.family_decides):
+                if line := said(chosen, table.level):
+                    console.print(Text(_plain(line, ascii_only)))
             console.print()
 
 

@@ -29,7 +29,7 @@ def _exact(answers: Judgments, kept: Flags, codes: list[int], level: float) -> D
         (found,) = score_intervals(
             cells(hit, answers.worker[at], answers.story[at], np.zeros(at.size, dtype=np.int64)), level
         )
-        shares = (found.score, found.interval, float(early.mean()), float((~hit & ~early).mean()))
+        shares = (found.mean, found.interval, float(early.mean()), float((~hit & ~early).mean()))
         rows.append((answers.names[code], int(at.size), *shares, float(whole.mean())))
     sentences = answers.sentences
     return Detail(

@@ -66,7 +66,7 @@ class Detect(Question):
             read_human=(
                 "Stories left as people wrote them hold no sentence by a machine. The sentence at the"
                 " held-out position stands for it, so the score of Human says how often a person’s own"
-                " sentence is not suspected. It is a ceiling, not a competitor."
+                " sentence is not suspected. It is the upper end to compare with, not a competitor."
             ),
             read_chance=(
                 f"An annotator who marks any of {number} sentences with equal odds misses the machine’s"

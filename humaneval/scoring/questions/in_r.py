@@ -92,7 +92,7 @@ def _models(call: str, *, beside_human: bool = True) -> str:
     alone = [] if beside_human else ["print(summary(among))"]
     among = _fitted("among", call % "systems", *alone, compared).splitlines()
     lines = (
-        "# Do the systems differ at all? Human is a ceiling, not a competitor.",
+        "# Do the systems differ at all? Human is the upper end, not a competitor.",
         'systems <- droplevels(subset(responses, role == "system"))',
         "if (nlevels(systems$generator) > 1) {",
         *("  " + line for line in among),

@@ -79,6 +79,7 @@ class Payment(NamedTuple):
     state: str
     paid_at: datetime | None
     elsewhere: bool
+    settled_at: datetime | None
     reason: str
 
 
@@ -265,7 +266,9 @@ def _payments(session: Session, forms: Sequence[int]) -> dict[int, list[Payment]
     found: dict[int, list[Payment]] = defaultdict(list)
     rows = select(PaymentRow).where(PaymentRow.assignment_id.in_(forms)).order_by(PaymentRow.id)
     for row in session.scalars(rows):
-        payment = Payment(row.kind, row.amount, row.state, row.paid_at, row.elsewhere, row.reason)
+        payment = Payment(
+            row.kind, row.amount, row.state, row.paid_at, row.elsewhere, row.settled_at, row.reason
+        )
         if row.assignment_id is not None:
             found[row.assignment_id].append(payment)
     return found

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, and_, case, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.advice import Line, progress_lines, stray_lines, unpublished, waiting_lines
+from humaneval.crowd.advice import Line, owed_line, progress_lines, stray_lines, unpublished, waiting_lines
 from humaneval.crowd.ledger import INSTEAD
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.crowd.reversible import OVERTAKEN
@@ -193,6 +193,7 @@ def waiting(study: Study, endpoints: Sequence[EndpointStatus], moment: datetime)
         said = progress_lines(one, study.name, moment)
         lines += waiting_lines(study.name, one.endpoint, work)
         lines += [line for line in said if line.waits and line.command != review]
+        lines += filter(None, [owed_line(one, study.name)])
         strays += stray_lines(study.name, one.endpoint, work)
     return Waits(lines if endpoints else [unpublished(study.name, put_up(study))], strays)
 

@@ -170,7 +170,7 @@ def test_hourly_pay_is_measured_from_the_times_that_people_took(
         Decimal("16.00"),
         Decimal("12.00"),
     )
-    assert "Median time 3 minutes: $16.00 an hour, expected $12.00." in verb("status", "study").out
+    assert "Median time 3 minutes: $16.00 per hour, expected $12.00." in verb("status", "study").out
 
 
 def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(

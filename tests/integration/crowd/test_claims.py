@@ -34,6 +34,7 @@ from humaneval.store.tables import (
 )
 from humaneval.web.app import create_app
 from tests.fixtures import nobodys_session, signed
+from tests.pace import PATIENCE
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 LEASE = timedelta(minutes=50)
@@ -348,7 +349,7 @@ def test_C35_looking_prefetching_and_foreign_hits_never_claim(
 
 def _ask(method: str, url: str, headers: dict[str, str]) -> int:
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=PATIENCE)
     try:
         connection.request(method, f"{parts.path}?{parts.query}", headers=headers)
         return connection.getresponse().status

@@ -32,6 +32,7 @@ from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.study.stored import get_study
 from humaneval.web.app import create_app
+from tests.pace import PATIENCE
 
 SITES = {
     "sandbox": (
@@ -72,7 +73,7 @@ class Wire:
         target = str(request.headers["X-Amz-Target"].decode())
         onward = urllib.request.Request(self.answered_by, data=body, headers={"X-Amz-Target": target})
         try:
-            with urllib.request.urlopen(onward, timeout=30) as reply:
+            with urllib.request.urlopen(onward, timeout=PATIENCE) as reply:
                 return AWSResponse(request.url, reply.status, dict(reply.headers), _Body(reply.read()))
         except urllib.error.HTTPError as error:
             with error:

@@ -9,21 +9,23 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.close import close_all
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.forget import forget
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
-from humaneval.crowd.person import find_person, rows_about
+from humaneval.crowd.person import find_person, names_in_exports, rows_about
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.purge import purge
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.crowd.waiting import would_collect
-from humaneval.errors import UsageError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, ForgottenRow, PaymentRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import now
@@ -53,6 +55,7 @@ def test_the_books_stay_explained_without_the_person(
     whose, before = person("Ada").id, spent(open_study(engine, "study"))
     with reading(engine) as session:
         about = rows_about(session, find_person(session, whose))
+        assert set(names_in_exports(session, find_person(session, whose))) == {"study"}
     assert {of.name for of, lines in about.items() if lines} == {
         "workers",
         "worker_identities",
@@ -82,6 +85,22 @@ def test_the_books_stay_explained_without_the_person(
         content = b"".join(file.read_bytes() for file in tmp_path.glob("humaneval.db*"))
         for trace in (whose, done.worker, "ADASCOMMENT", "ADASBONUS", "ADASLETTER"):
             assert trace.encode() not in content, trace
+
+
+def test_a_study_is_closed_without_those_who_were_forgotten_or_purged(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+) -> None:
+    at = paid(sqlite_engine, put_up, person, platform)
+    forget(sqlite_engine, person("Ada").id)
+    purge(sqlite_engine, now(), now())
+    (address,) = preview_urls(open_study(sqlite_engine, "study"), platform.endpoint)
+    cleo = person("Cleo").accept(address).do()
+    # The platform approves it before it is collected. It is not taken for one of those that are gone.
+    platform.client.approve_assignment(AssignmentId=cleo)
+    with pytest.raises(PlatformError, match="1 submission at local is not collected yet"):
+        close_all(at, wait=0)
+    collect_work(at)
+    assert close_all(at, wait=0).hits == 1
 
 
 def test_a_purge_leaves_scores_and_books_and_no_id(

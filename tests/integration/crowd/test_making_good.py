@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, delete, select, update
 
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
@@ -23,7 +23,7 @@ from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import open_study
 
@@ -86,6 +86,27 @@ def test_C23_who_lost_work_takes_a_hit_of_their_own_and_is_paid_once(
     assert reconcile(open_study_at(engine, "study", platform)).unexplained == 0
     with pytest.raises(UsageError, match=r"a compensation of \$0\.80 for .* is on its way already"):
         pay(engine, platform, work.id, "0.90")
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_C23_a_backup_that_knows_of_no_compensation_pays_no_second_one(
+    sqlite_engine: Engine, lost: Callable, platform: MTurk, listed: Callable, taken: bool
+) -> None:
+    work = lost(sqlite_engine)
+    made = pay(sqlite_engine, platform, work.id)
+    if taken:
+        work.person.accept(made.preview_url).submit_directly({"compensation": "1"})
+    with writing(sqlite_engine) as session:  # as the backup has it
+        session.execute(delete(PaymentRow))
+        session.execute(delete(OutboxRow).where(OutboxRow.operation.not_in(("publish", "balance"))))
+    again = pay(sqlite_engine, platform, work.id)
+    assert again.preview_url == made.preview_url
+    if not taken:
+        work.person.accept(again.preview_url).submit_directly({"compensation": "1"})
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    assert payments(sqlite_engine) == [("compensation", "0.80", "paid")]
+    assert len(listed()) == 2
+    assert reconcile(open_study_at(sqlite_engine, "study", platform)).unexplained == 0
 
 
 def test_C23_a_compensation_that_is_refused_is_neither_owed_nor_given(

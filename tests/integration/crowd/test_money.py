@@ -25,6 +25,7 @@ from humaneval.fees import money
 from humaneval.market import SENT_AGAIN, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PassageRow, PaymentRow, ResponseRow
+from humaneval.study.money_paid import sums_paid
 from humaneval.study.stored import open_study
 
 REWARD = Decimal("0.96")
@@ -386,3 +387,27 @@ def test_who_missed_a_control_in_one_form_is_excluded_with_all_forms_as_score_do
     reasons = [line.excluded for line in review_work(open_study(sqlite_engine, "study"), "local")]
     assert reasons == ["missed the control", "missed the control in another form"]
     assert study_status(open_study(sqlite_engine, "study"))[0].usable == 0
+
+
+def test_play_money_is_in_no_sum_of_what_was_paid(sqlite_engine: Engine, study_factory: Callable) -> None:
+    study_factory(sqlite_engine, "study")
+    study = open_study(sqlite_engine, "study")
+    lines = [
+        ("production", "reward", "1.00", "0.20"),
+        ("production", "bonus", "2.00", "0.40"),
+        ("production", "compensation", "4.00", "0.80"),
+        ("local", "reward", "8.00", "1.60"),  # nobody takes this fee
+        ("sandbox", "reward", "16.00", "3.20"),
+        ("prolific", "reward", "32.00", "6.40"),
+    ]
+    with writing(sqlite_engine) as session:
+        for endpoint, kind, amount, fee in lines:
+            paid = {"amount": Decimal(amount), "fee": Decimal(fee), "state": "paid", "purpose": kind}
+            session.add(PaymentRow(study_id=study.id, endpoint=endpoint, kind=kind, **paid))
+        up = {"operation": "publish", "subject": "hit 1", "token": "1", "state": "confirmed"}
+        request = {"stand_in": True}
+        session.add(OutboxRow(study_id=study.id, endpoint="prolific", request=request, **up))
+    with reading(sqlite_engine) as session:
+        found = sums_paid(session, study.id)
+    assert tuple(map(str, found)) == ("9.00", "2.00", "4.00", "1.40", "57.60")
+    assert str(found.spent) == "16.40"

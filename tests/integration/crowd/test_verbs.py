@@ -42,7 +42,10 @@ def test_status_says_where_what_and_how_much(
     waiting = verb("status", "study").out
     assert "local: 1 of 4 submitted" in waiting
     assert "Without a decision, local approves the first form that waits in 72 hours" in waiting
+    assert "you owe people $0.00, and" in waiting
+    assert "$0.80 will be due when 1 form is approved." in waiting
     assert "1 form waits for approval. Without a decision, " in verb("review", "study").out
+    assert "Nothing that is approved at local is left to pay." in verb("review", "study", "--paid").out
     assert "1 approved at local now" in verb("approve", "study", work.id).out
     paid = ["bonus", "study", work.id, "--amount", "0.5", "--reason", "Thanks"]
     assert "$0.50 approved at local: you pay it yourself" in verb(*paid).out
@@ -53,6 +56,20 @@ def test_status_says_where_what_and_how_much(
     )
     (line,) = verb("status", "study", "--json").document["endpoints"]
     assert (line["rewards"], line["fees"], line["approved"]) == ("1.30", "0.26", 1)
+    owed = "Once you have paid people the $1.30 that you owe: humaneval review study --to local --paid"
+    assert owed in verb("status", "study").out
+    assert owed in verb("review", "study", "--approve").out
+    assert "Would enter $1.30 as paid." in verb("review", "study", "--paid", "--dry-run").out
+    assert verb("review", "study", "--paid").out == "$1.30 is entered as paid. Nothing was sent.\n"
+    again = verb("review", "study", "--paid", "--json").document
+    assert (again["payments"], again["entered"], again["before"]) == (0, "0.00", "1.30")
+    settled = verb("status", "study").out
+    assert "you owe people $0.00, and nobody takes fees" in settled
+    assert "$1.30 is entered as paid." in settled
+    assert "Once you have paid" not in settled
+    assert "Our books and local's agree." in verb("status", "study", "--reconcile").out
+    assert "two steps" in verb("review", "study", "--paid", "--approve").err
+    assert "counts as paid" in verb("review", "study", "--paid", "--to", "link").err
     assert "1 HIT at local can be found for 2 days" in verb("extend", "study", "--days", "2").out
     assert "1 HIT at local taken down; 0 people" in verb("expire", "study").out
     for wrong in (
@@ -289,7 +306,7 @@ def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
         "Rejected",
         "Not",
         "counted",
-        "Owed",
+        "Earned",
         "Kept",
         "out",
     ]

@@ -19,6 +19,7 @@ from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.stories import bundled_stories
 from tests.integration.endpoint.played import KEY, Asked, Build, PlayedServer, Says, completion, error, good
+from tests.pace import PATIENCE
 
 PATH = "/chat/completions"
 
@@ -45,7 +46,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def client(server: PlayedServer, clock: Clock) -> Callable[..., Client]:
-    def make(retries: int = 5, per_minute: int = 0, timeout: float = 5.0, url: str = "") -> Client:
+    def make(retries: int = 5, per_minute: int = 0, timeout: float = PATIENCE, url: str = "") -> Client:
         options = EndpointOptions(url=url or server.url, model="tiny", retries=retries, timeout=timeout)
         return Client(options.address(), KEY, options, Pace(per_minute, clock, clock.sleep))
 
@@ -106,9 +107,16 @@ def test_requests_are_spread_over_the_minute_for_all_threads_together(
 
 
 def test_a_slow_server_is_given_up_in_time(client: Callable[..., Client], server: PlayedServer) -> None:
-    server.play = lambda asked: completion("late")._replace(slow=0.5)
+    given_up = threading.Event()
+
+    def late(asked: Asked) -> Says:
+        given_up.wait(PATIENCE)
+        return completion("late")
+
+    server.play = late
     with pytest.raises(InputError, match="does not answer in time"):
         client(retries=0, timeout=0.1).post(PATH, BODY)
+    given_up.set()
 
 
 def test_a_server_that_drips_is_given_up_in_time(client: Callable[..., Client]) -> None:

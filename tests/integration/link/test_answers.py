@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, func, select
+from sqlalchemy import Engine, event, func, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.mturk.platform import MTurk
@@ -19,8 +19,9 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, Page
 from humaneval.store import engine as store
-from humaneval.store.engine import reading
-from humaneval.store.tables import AnswerRow, HitRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.identity import DATABASE_ID
+from humaneval.store.tables import AnswerRow, HitRow, MetaRow
 from humaneval.web.app import create_app
 from tests.integration.link.people import LinkStudy, begin, form_on, heading, panel, send
 
@@ -235,3 +236,13 @@ def test_no_page_by_link_promises_a_reward_that_nobody_pays(sqlite_engine: Engin
     ):
         for html in (Browser().get(opening).html, begin(opening).html):
             assert ("$0.80" in html) == promised, study.name
+
+
+def test_answers_come_back_if_the_database_is_another_study_s(engine: Engine, by_link: Callable) -> None:
+    page = begin(by_link(engine).open_link())
+    with writing(engine) as session:  # as PostgreSQL, where another database can get the same name
+        session.execute(update(MetaRow).where(MetaRow.key == DATABASE_ID).values(value="another"))
+        session.execute(update(HitRow).values(key="another"))
+    said = send(page, 3)
+    assert said.status == 503
+    assert said.forms[0].values["choice-1"] == "3"

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select
 from humaneval.settings import Settings
 from humaneval.store.engine import reading
 from humaneval.store.tables import WorkerIdentityRow, WorkerRow
-from humaneval.web import unanswered
+from humaneval.web import giving_way
 from humaneval.web.app import create_app
 from tests.integration.link.people import LinkStudy
 
@@ -48,7 +48,7 @@ class Visits:
 def test_a_form_that_a_program_began_gives_way_to_a_person(
     engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch, panel: bool
 ) -> None:
-    monkeypatch.setattr(unanswered, "NEVER_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr(giving_way, "NEVER_SHOWN_SECONDS", 0.0)
     study = by_link(engine)
     visits = Visits(study, study.panel_link() if panel else study.open_link())
     first = visits.begin(PERSON, 1000, look=True, panel=panel)

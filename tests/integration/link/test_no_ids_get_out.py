@@ -162,7 +162,7 @@ def test_the_same_person_has_another_name_in_the_export_of_each_study(
 def test_a_platforms_words_about_a_worker_are_told_with_the_pseudonym(
     sqlite_engine: Engine, study: str
 ) -> None:
-    ids = ["AWORKER1", "AWORKER12", "ann@example.org"]
+    ids = ["AWORKER1", "AWORKER12", "ann@example.org", "=1+cmd|'/C'!A0"]
     with writing(sqlite_engine) as session:
         names = {one: worker_row(session, "local", one).pseudonym for one in ids}
         row = intend(
@@ -177,11 +177,12 @@ def test_a_platforms_words_about_a_worker_are_told_with_the_pseudonym(
         intent = intent_of(row)
 
     def refuse() -> None:
-        raise PlatformError(f"no such workers: {', '.join(ids)}.", nothing_done=True)
+        raise PlatformError(f"no such workers: {', '.join(ids[:3])}; '{ids[3]}'.", nothing_done=True)
 
     with pytest.raises(PlatformError) as caught:
         perform(sqlite_engine, intent, refuse, lambda session, _: {})
-    expected = f"no such workers: {', '.join(names.values())}."
+    *three, fourth = names.values()
+    expected = f"no such workers: {', '.join(three)}; '{fourth}'."
     assert caught.value.message == str(caught.value) == expected
     with reading(sqlite_engine) as session:
         assert session.scalars(select(type(row).error)).one() == expected

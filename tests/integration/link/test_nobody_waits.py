@@ -32,6 +32,7 @@ from humaneval.study.scores import collected
 from humaneval.study.stored import open_study
 from tests.integration.link.crowd_of_thousands import answer_by_link
 from tests.integration.link.people import LinkStudy, begin, heading, send
+from tests.pace import slowness
 
 FORMS, SPARE = 500, 400
 LONGEST = 0.25
@@ -128,7 +129,7 @@ def test_a_form_can_be_sent_while_any_verb_works_on_thousands(
             verb()
     expire_all(at)
     assert len(waits) >= 5
-    assert max(held.longest.values()) < LONGEST, held.longest
+    assert max(held.longest.values()) < LONGEST * slowness(), held.longest
     assert collected(opened).frame["worker"].nunique() >= FORMS
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.cli.panel_list import list_lines
 from humaneval.crowd.panel_list import ListCompared, compare_list
+from humaneval.crowd.panels import panels_id
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
@@ -28,7 +29,7 @@ def names(study: LinkStudy) -> dict[str, str]:
         query = select(WorkerIdentityRow.external_id, WorkerRow.pseudonym).join(
             WorkerRow, WorkerRow.id == WorkerIdentityRow.worker_id
         )
-        return {row.external_id: row.pseudonym for row in session.execute(query)}
+        return {panels_id(row.external_id): row.pseudonym for row in session.execute(query)}
 
 
 def compared(study: LinkStudy, path: Path, text: str) -> ListCompared:

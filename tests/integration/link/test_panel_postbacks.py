@@ -13,22 +13,25 @@ from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select, update
 
 from humaneval.crowd.advice import progress_lines
 from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
 from humaneval.crowd.endpoints import link
+from humaneval.crowd.forget import forget
+from humaneval.crowd.kept import kept_about
 from humaneval.crowd.link import Link
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import PROGRAM
+from humaneval.errors import UsageError
 from humaneval.scoring.scores import score
 from humaneval.settings import Settings
 from humaneval.simulated.annotator import Crowd, Skills
 from humaneval.simulated.browser import Browser
-from humaneval.store.engine import reading
-from humaneval.store.tables import OutboxRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import OutboxRow, WorkerIdentityRow
 from humaneval.store.types import now
 from humaneval.study.stored import open_study, study_key
 from humaneval.web.app import create_app
@@ -289,3 +292,27 @@ def test_the_same_people_give_the_same_scores_by_a_panel_and_by_an_open_link(
     pd.testing.assert_frame_equal(*(frame[same] for frame in frames))
     first, second = (score(frame).to_json()["scores"] for frame in frames)
     assert first == second
+
+
+def test_whoever_is_not_credited_yet_is_not_forgotten_and_is_nobody_afterwards(
+    sqlite_engine: Engine, credited: Callable, sona: Sona
+) -> None:
+    study, address = credited(sqlite_engine)
+    sona.faults = ["busy"] * 9
+    for code in ("10001", "10002"):
+        take(f"{address}{code}")
+    assert collected(study).told == 0
+    with pytest.raises(UsageError, match="has not confirmed the credit for form") as refused:
+        forget(sqlite_engine, "10001")
+    assert "collect study --to link --again" in refused.value.hint
+    sona.faults = []
+    take(f"{address}99999")
+    assert collected(study).told == 2
+    assert len(kept_about(sqlite_engine, "10001").tables["outbox"]) == 1
+    for code in ("10001", "99999"):  # the panel has said that it does not know the second
+        forget(sqlite_engine, code)
+    with writing(sqlite_engine) as session:  # a panel that never answered, and an id that was purged since
+        session.execute(update(OutboxRow).values(state="pending", attempts=3))
+        session.execute(delete(WorkerIdentityRow))
+    found = collected(study)
+    assert (found.told, found.not_told, found.unsure_told, postbacks(study)) == (0, (), 0, [])

@@ -3,18 +3,20 @@ wrong."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 
+from humaneval.crowd.person import find_person
 from humaneval.crowd.review import MISSED_CONTROL
-from humaneval.errors import SettingsError
+from humaneval.errors import SettingsError, UsageError
 from humaneval.simulated.browser import Browser, Page
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.queries import TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AssignmentRow, StudyRow, WorkerIdentityRow
 from humaneval.study.file import read_study_file
@@ -293,3 +295,53 @@ def test_the_persons_id_is_nowhere_but_in_the_table_of_identities(
 def test_a_study_whose_two_parameters_have_one_name_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"link: .*different names"):
         read_study_file(None, overrides={"link": {"worker_parameter": "id", "session_parameter": "id"}})
+
+
+OF_ONE_STUDY = {
+    "link": {"worker_parameter": "survey_code", "session_parameter": ""},
+    "panel": {"ids_per_study": True},
+}
+
+
+def test_C40_a_code_that_is_one_studys_alone_makes_nobody_the_person_of_another_study(
+    sqlite_engine: Engine,
+    sqlite_database: str,
+    by_link: Callable,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    excluding = {"participants": {"exclude_studies": ["first"]}}
+    first = by_link(sqlite_engine, "first", **OF_ONE_STUDY)
+    second = by_link(sqlite_engine, "second", **OF_ONE_STUDY, **excluding)
+    old, new = (f"{each.panel_link()}?survey_code=" for each in (first, second))
+    assert heading(take(f"{old}12345")) == heading(take(f"{new}12345")) == "Thank you"
+    for study in (first, second):
+        study.collect()
+        assert excluded(study) == {}
+    with reading(sqlite_engine) as session:
+        assert len(set(session.scalars(select(AssignmentRow.worker_id)))) == 2
+    several = command("worker", "show", "12345")
+    assert "known at 2 places" in several.err
+    here = re.findall(r"(w[0-9a-f]{12}) \(at link, in (\w+)\)", several.err)
+    assert [study for _, study in here] == ["first", "second"]
+    assert command("worker", "exclude", "second", "22222", "--to", "link").code == 0
+    assert (form_there(begin(f"{new}22222")), form_there(begin(f"{old}22222"))) == (False, True)
+    assert command("worker", "forget", here[0][0], "--yes").code == 0
+    assert "(at link" not in command("worker", "show", "12345").err
+    assert len(second.responses()) == 4
+    assert not form_there(begin(f"{old}12345"))
+
+
+def test_C40_an_id_of_one_study_that_was_purged_still_names_the_person_of_each_study(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    for name in ("first", "second"):
+        assert heading(
+            take(f"{by_link(sqlite_engine, name, **OF_ONE_STUDY).panel_link()}?survey_code=12")
+        ) == ("Thank you")
+    with writing(sqlite_engine) as session:
+        session.execute(delete(WorkerIdentityRow))
+    with reading(sqlite_engine) as session, pytest.raises(UsageError, match="2 places") as refused:
+        find_person(session, "12")
+    assert "in first) or w" in refused.value.hint

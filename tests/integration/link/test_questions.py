@@ -126,7 +126,8 @@ def _the_requester_reads_answers_in_words(up: LinkStudy, question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", [pytest.param("detect", marks=pytest.mark.long), "prefer", "rate", "boundary"]
+    "question",
+    [*(pytest.param(name, marks=pytest.mark.long) for name in ("detect", "prefer")), "rate", "boundary"],
 )
 def test_people_of_known_skill_give_the_truth_back_at_the_marketplace(
     sqlite_engine: Engine, platform: MTurk, form_server: Callable, question: str

@@ -20,6 +20,7 @@ from sqlalchemy import Engine
 
 from humaneval.market import MarketServer, Mode, Trouble, open_market
 from humaneval.market.faults.kinds import SITE_STEPS
+from tests.pace import PATIENCE
 
 EXTERNAL = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
 <ExternalURL>https://lab.example/form?study=7&amp;x=%26</ExternalURL><FrameHeight>600</FrameHeight></ExternalQuestion>"""
@@ -132,7 +133,7 @@ def send(url: str, fields: dict[str, str] | list[tuple[str, str]]) -> Reply:
 
 def _read(request: urllib.request.Request) -> Reply:
     try:
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=30) as response:
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=PATIENCE) as response:
             return Reply(response.status, response.headers, response.read().decode())
     except urllib.error.HTTPError as error:
         with error:

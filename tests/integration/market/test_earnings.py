@@ -77,6 +77,15 @@ def test_a_name_commands_no_terminal_and_feigns_no_line(
     assert len(command("market", "earnings").out.splitlines()) == 2
 
 
+def test_a_name_that_a_spreadsheet_would_run_is_guarded(
+    command: Command, person: Callable[..., Person]
+) -> None:
+    person("=1+cmd|'/C'!A0")
+    assert command("market", "earnings").out.splitlines()[1].startswith("'=1+cmd")
+    (whose,) = command("market", "earnings", "--json").json["workers"]
+    assert whose["name"].startswith("=1+cmd")
+
+
 def test_what_waited_too_long_is_approved_before_it_is_counted_though_nobody_serves(
     command: Command, new_hit: Callable[..., Any], person: Callable[..., Person], clock: TestClock
 ) -> None:

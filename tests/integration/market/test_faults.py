@@ -28,6 +28,7 @@ from humaneval.market import Faults, MarketServer, Mode, create_market_app
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_line
 from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 HIT = {
     "Title": "t",
@@ -219,7 +220,7 @@ def admin(url: str, token: str, method: str = "GET", body: Any = None, **headers
         headers={TOKEN_HEADER: token, **headers},
     )
     try:
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
             return reply.status, json.loads(reply.read())
     except urllib.error.HTTPError as error:
         with error:

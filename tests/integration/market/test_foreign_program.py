@@ -18,6 +18,7 @@ import boto3
 import pytest
 
 from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 QUESTION = f"""<HTMLQuestion xmlns="{SCHEMAS}/2011-11-11/HTMLQuestion.xsd">
@@ -63,7 +64,7 @@ def test_a_foreign_boto3_program_runs_a_hit_of_its_own_and_pays_to_the_cent(
 
         def visit(path: str, **fields: str) -> tuple[str, str]:
             body = urllib.parse.urlencode(fields).encode() if fields else None
-            with browser.open(environment["AWS_ENDPOINT_URL_MTURK"] + path, body, timeout=30) as page:
+            with browser.open(environment["AWS_ENDPOINT_URL_MTURK"] + path, body, timeout=PATIENCE) as page:
                 return page.geturl(), page.read().decode()
 
         _, listed = visit("/signin", name="Grace", country="US")

@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser
 
+from tests.chromium import profile
+
 pytestmark = pytest.mark.browser
 
 FORM = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>A form elsewhere</title>
@@ -86,7 +88,7 @@ def test_C34_a_form_on_another_site_submits_from_its_frame(
     server: Any,
 ) -> None:
     hit = new_hit(Question=re.sub("https://lab.example/[^<]+", elsewhere, external))
-    page = chromium.new_page()
+    page = profile(chromium).new_page()
     sign_in(page, server.url)
     page.get_by_role("button", name="Accept").click()
     finish(page)
@@ -97,7 +99,7 @@ def test_C34_a_requesters_html_submits_from_its_box_and_cannot_reach_out_of_it(
     mturk: Any, new_hit: Callable[..., dict[str, Any]], chromium: Browser, server: Any
 ) -> None:
     hit = new_hit(Question=BOXED)
-    page = chromium.new_page()
+    page = profile(chromium).new_page()
     sign_in(page, server.url)
     page.get_by_role("button", name="Accept").click()
     finish(page)
@@ -108,7 +110,7 @@ def test_the_pages_fit_a_narrow_screen_and_have_large_targets(
     new_hit: Callable[..., dict[str, Any]], chromium: Browser, server: Any, html: str
 ) -> None:
     hit = new_hit(Question=html, Title="Wort" * 32)
-    context = chromium.new_context(viewport={"width": 320, "height": 640})
+    context = profile(chromium, viewport={"width": 320, "height": 640})
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

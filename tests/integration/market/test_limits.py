@@ -33,7 +33,7 @@ SignIn = Callable[..., Any]
 def post(url: str, body: bytes, kind: str) -> int:
     request = urllib.request.Request(url, data=body, headers={"Content-Type": kind})
     try:
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
             return int(reply.status)
     except urllib.error.HTTPError as error:
         with error:
@@ -60,7 +60,7 @@ def test_a_form_of_too_many_fields_is_refused_before_it_is_read(server: MarketSe
 
 
 def test_a_huge_body_is_refused_before_it_is_taken_in(server: MarketServer) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(b"POST /signin HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
 
@@ -156,7 +156,7 @@ def test_writers_take_turns(engine: Engine, clock: Any) -> None:
 
 def health(server: MarketServer) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"{server.url}/health", timeout=30) as reply:
+        with urllib.request.urlopen(f"{server.url}/health", timeout=PATIENCE) as reply:
             return reply.status, reply.read().decode()
     except urllib.error.HTTPError as error:
         with error:

@@ -156,30 +156,45 @@ def test_X46_a_program_without_our_variables_can_look_no_name_up(run: Run, tmp_p
         assert NOT_GUARDED in done.stderr.decode()
 
 
+class Trap:
+    """A port of this machine that takes every connection and reads what comes."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self.port: int = listening.getsockname()[1]
+        self._caught: list[bytes] = []
+
+    def catch(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                with connection:
+                    self._caught.append(connection.recv(100))
+
+    def caught(self) -> int:
+        """How many connections came. They are taken in their order, so that the last that came is waited for:
+        one of our own."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as own:
+            own.sendall(b"own")
+            assert own.recv(1) == b""
+        return sum(text != b"own" for text in self._caught)
+
+
 @pytest.fixture
-def trap() -> Iterator[tuple[int, list[bytes]]]:
-    """A port of this machine, and what was sent to it."""
-    caught: list[bytes] = []
+def trap() -> Iterator[Trap]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def catch() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = listening.accept()
-                    with connection:
-                        caught.append(connection.recv(100))
-
-        threading.Thread(target=catch, daemon=True).start()
-        yield listening.getsockname()[1], caught
+        made = Trap(listening)
+        threading.Thread(target=made.catch, daemon=True).start()
+        yield made
         listening.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.slow
 def test_X46_a_trap_at_amazons_names_catches_nothing(
-    server: MarketServer, trap: tuple[int, list[bytes]], tmp_path: Path
+    server: MarketServer, trap: Trap, tmp_path: Path
 ) -> None:
     """The list of hosts leads Amazon's names to a trap, and seven programs go there straight."""
-    port, caught = trap
+    port = trap.port
     hosts = tmp_path / "hosts"
     hosts.write_text(f"127.0.0.1 localhost\n127.0.0.1 {PRODUCTION} s3.amazonaws.com\n")
     straight = f"import socket; socket.create_connection(('{PRODUCTION}', {port}), 5).sendall(b'x')"
@@ -201,14 +216,14 @@ def test_X46_a_trap_at_amazons_names_catches_nothing(
     if shutil.which("unshare") is None or subprocess.run([*view, "true"], capture_output=True).returncode:
         lacking("root", "run the tests where namespaces are allowed")
     subprocess.run([*view, "sh", str(script)], capture_output=True, env=environment, timeout=PATIENCE)
-    assert len(caught) == len(ways), "the trap does not work"
+    assert trap.caught() == len(ways), "the trap does not work"
 
     command = [sys.executable, "-m", "humaneval", "market", "run", "--market", server.url]
     done = subprocess.run(
         [*view, *command, "--", "sh", str(script)], capture_output=True, env=environment, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
-    assert len(caught) == len(ways)
+    assert trap.caught() == len(ways)
 
 
 def test_X46_no_key_is_on_the_disk_while_the_program_runs_and_nothing_afterwards(

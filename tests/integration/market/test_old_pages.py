@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from tests.chromium import profile
+from tests.pace import PATIENCE
+
 SCRIPT = "https://s3.amazonaws.com/mturk-public/externalHIT_v1.js"
 PAGE = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">
 <HTMLContent><![CDATA[<!DOCTYPE html><html lang="en"><title>q</title><script src="{script}"></script>
@@ -60,7 +63,7 @@ def test_mechanical_turks_own_script_comes_from_the_marketplace(
     shown = person().get(f"/question/{hit['HITId']}").text
     found = re.search(r'<script src="(.+?)">', shown)
     assert found
-    with urllib.request.urlopen(found.group(1), timeout=30) as script:
+    with urllib.request.urlopen(found.group(1), timeout=PATIENCE) as script:
         assert "turkSetAssignmentID" in script.read().decode()
 
 
@@ -119,7 +122,7 @@ def test_X45_answers_of_a_script_are_read_from_body_and_address(
         body.format(assignment).encode(),
         {"Content-Type": kind, "Origin": "https://lab.example"},
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
         assert reply.headers["Access-Control-Allow-Origin"] == "https://lab.example"
     answer = mturk.get_assignment(AssignmentId=assignment)["Assignment"]["Answer"]
     found = re.findall("<QuestionIdentifier>(.*?)</QuestionIdentifier><FreeText>(.*?)<", answer)
@@ -133,7 +136,7 @@ def test_X45_a_script_that_asks_by_get_is_told_that_nothing_was_stored(
     address = f"{server.url}/mturk/externalSubmit?assignmentId={assignment}&a=1"
     asked = urllib.request.Request(address, headers={"Sec-Fetch-Dest": "empty"})
     with pytest.raises(urllib.error.HTTPError, match="405") as refused:
-        urllib.request.urlopen(asked, timeout=30)
+        urllib.request.urlopen(asked, timeout=PATIENCE)
     assert "by POST" in refused.value.read().decode()
     assert mturk.list_assignments_for_hit(HITId=mturk.list_hits()["HITs"][0]["HITId"])["NumResults"] == 0
 
@@ -156,7 +159,7 @@ def test_a_page_of_that_time_works_in_a_browser(
     form: str, mturk: Any, new_hit: Any, server: Any, chromium: Browser
 ) -> None:
     hit = new_hit(Question=page_of(form))
-    page = chromium.new_context().new_page()
+    page = profile(chromium).new_page()
     page.goto(f"{server.url}/hits/{hit['HITId']}")
     page.get_by_label("Name").fill("Ada")
     page.get_by_role("button", name="Sign in").press("Enter")

@@ -32,9 +32,9 @@ def refused(*arguments: str) -> HumanEvalError:
 def test_the_port_is_known_and_answers_from_the_start_and_is_free_after_the_end(tmp_path: Path) -> None:
     engine = open_market(tmp_path / "market.db")
     with MarketServer(engine, mode=Mode.LOCAL) as server:
-        with urllib.request.urlopen(f"{server.url}/signin", timeout=30) as page:
+        with urllib.request.urlopen(f"{server.url}/signin", timeout=PATIENCE) as page:
             assert page.status == 200
-        with urllib.request.urlopen(f"{server.url}/health", timeout=30) as page:
+        with urllib.request.urlopen(f"{server.url}/health", timeout=PATIENCE) as page:
             assert (page.status, page.read()) == (200, b"ok\n")
         with pytest.raises(PrerequisiteError, match=str(server.port)):
             MarketServer(engine, mode=Mode.LOCAL, port=server.port)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, delete, select, update
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
@@ -20,14 +21,16 @@ from humaneval.crowd.ledger import spent
 from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific.submissions import find_submission
 from humaneval.market.prolific.tables import Status
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, OutboxRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
 from humaneval.study.enlarge import enlarge
+from humaneval.study.money_paid import pretended_at
 from humaneval.study.planned_cost import planned_cost
 from tests.commands import Command
 from tests.integration.prolific.people import Person, World
@@ -182,6 +185,22 @@ def test_a_bonus_is_paid_once_for_each_purpose(anywhere: World) -> None:
     assert bonuses(anywhere, ann) == [Decimal("0.50")] * 2
     books = reconcile(anywhere.at())
     assert (books.bonuses, books.bonuses_there, books.differences) == (Decimal("1.00"), Decimal("1.00"), ())
+
+
+def test_a_bonus_that_a_restored_backup_does_not_know_is_found_and_not_sent_again(world: World) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    assert pay(world, ann) == "paid"
+    assert bonuses(world, ann) == [Decimal("0.50")]
+    with writing(world.engine) as session:  # as the backup has it
+        session.execute(delete(PaymentRow))
+        session.execute(delete(OutboxRow).where(OutboxRow.operation == "bonus"))
+    said = pay_bonus(world.at(), assignment=ann.submission, **BONUS)
+    assert (said.state, said.paid_now) == ("paid", False)
+    assert pay(world, ann, purpose="another") == "paid"
+    assert bonuses(world, ann) == [Decimal("0.50")] * 2
+    assert reconcile(world.at()).differences == ()
 
 
 def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world: World) -> None:
@@ -368,6 +387,19 @@ def test_P15_nothing_that_spends_leaves_for_the_real_host_without_live(sqlite_en
         there.bonus("S", "P", Decimal("1.00"), "thanks", "B")
     with pytest.raises(UsageError, match="--live"):
         there.publish(object(), "")
+
+
+def test_P15_money_is_play_money_only_where_the_study_went_in_the_end(world: World) -> None:
+    world.plan()
+    with writing(world.engine) as session:  # an interrupted try had gone to the stand-in
+        row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "publish")).one()
+        row.request = {**row.request, "stand_in": True}
+    real = replace(prolific(world.server.url), spends_money=True)
+    given = {"token": world.server.token, "project": world.project, "wait": world.wait}
+    there = world.at(Prolific(real, world.engine, live=True, **given))
+    publish_hits(there, public_url=world.forms)
+    with reading(world.engine) as session:
+        assert "prolific" not in pretended_at(session, there.id)
 
 
 def test_more_forms_are_more_places_of_the_same_study(anywhere: World) -> None:

@@ -40,7 +40,7 @@ def call(server: ProlificServer, method: str, path: str, body: object = None) ->
     data = None if body is None else json.dumps(body).encode()
     asked = urllib.request.Request(f"{server.url}/api/v1{path}", data, method=method)
     asked.add_header("Authorization", f"Token {server.token}")
-    with urllib.request.urlopen(asked, timeout=30) as response:
+    with urllib.request.urlopen(asked, timeout=PATIENCE) as response:
         text = response.read()
         return (json.loads(text) if text else None), response.headers
 
@@ -133,7 +133,7 @@ def test_the_command_prints_what_points_a_program_at_it(tmp_path: Path) -> None:
             told = json.loads(process.stdout.readline())
             asked = urllib.request.Request(f"{told['environment']['PROLIFIC_URL']}/api/v1/users/me/")
             asked.add_header("Authorization", f"Token {told['environment']['PROLIFIC_TOKEN']}")
-            with urllib.request.urlopen(asked, timeout=30) as response:
+            with urllib.request.urlopen(asked, timeout=PATIENCE) as response:
                 found = json.load(response)
             assert (found["balance"], found["currency_code"]) == (1250, "USD")
             assert told["faults"]["url"].endswith("/faults")

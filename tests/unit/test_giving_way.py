@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from humaneval.web import unanswered
-from humaneval.web.unanswered import Unanswered
+from humaneval.web import giving_way
+from humaneval.web.giving_way import OpenForms
 
 HALL, HOME, CAFE = "192.0.2.1", "198.51.100.1", "203.0.113.1"
 
@@ -20,12 +20,12 @@ class Clock:
         return self.now
 
 
-def counted(most: int = 100) -> tuple[Unanswered, Clock]:
+def counted(most: int = 100) -> tuple[OpenForms, Clock]:
     clock = Clock()
-    return Unanswered(most, clock), clock
+    return OpenForms(most, clock), clock
 
 
-def begin(forms: Unanswered, address: str, *numbers: int, shown: bool = True) -> None:
+def begin(forms: OpenForms, address: str, *numbers: int, shown: bool = True) -> None:
     for number in numbers:
         forms.begun(address, number, seconds=3000, expected=240)
         if shown:
@@ -83,7 +83,7 @@ def test_the_addresses_of_one_household_are_one() -> None:
 
 
 def test_the_memory_for_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unanswered, "MOST_ADDRESSES", 100)
+    monkeypatch.setattr(giving_way, "MOST_ADDRESSES", 100)
     forms, _ = counted()
     for number in range(105):
         forms.begun(f"a{number}", number, seconds=10, expected=1)

@@ -1,6 +1,6 @@
 """Rows that show some of the generators: the Control in every row, the others in balanced incomplete blocks.
 
-- Generators: the periods of `humaneval.design.blocks`, one after another.
+- Generators: the periods of `humaneval.design.incomplete_blocks`, one after another.
 - Positions: every p appearances of a generator (the first to p-th and so on) use each of the p positions
   once. So its counts differ by at most 1 after any number of rows.
 - Places: every k appearances of a generator use each of the k places once (`even_places`), with the same
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from humaneval.design.blocks import even_places, period
+from humaneval.design.incomplete_blocks import even_places, period
 from humaneval.errors import DesignError
 from humaneval.text import counted
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.design.blocks import Block, even_places, period
+from humaneval.design.incomplete_blocks import Block, even_places, period
 
 
 def is_balanced(blocks: Sequence[Block], v: int) -> bool:

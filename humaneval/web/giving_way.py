@@ -47,7 +47,7 @@ class _Address:
         return LITTLE_PATIENCE if few and len(self.forms) >= MANY else PATIENCE
 
 
-class Unanswered:
+class OpenForms:
     """The open forms of each address. `most`: how many one address may have."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
