@@ -11,6 +11,8 @@ from humaneval.errors import StoreError
 
 engine = context.config.attributes["engine"]
 metadata = context.config.attributes["metadata"]
+UPGRADING = 0x68756D616E
+"""The number of the lock on PostgreSQL."""
 
 
 def plain_type(kind: str, item: Any, _: Any) -> str | Literal[False]:
@@ -34,6 +36,10 @@ with engine.execution_options(writes=True).connect() as connection:
             render_item=plain_type,
         )
         with context.begin_transaction():
+            if connection.dialect.name == "postgresql":
+                # Another program that upgrades, too, waits here, and then finds nothing to do. On SQLite it
+                # waits for the transaction.
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADING})")
             context.run_migrations()
             if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
                 raise StoreError(

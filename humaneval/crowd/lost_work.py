@@ -9,6 +9,7 @@ from humaneval.crowd.addresses import GONE, submitted
 from humaneval.crowd.adopt import orphans
 from humaneval.crowd.as_planned import figures_there
 from humaneval.crowd.ledger import pay_by_hand, platform_id, settled
+from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker, stored_as
@@ -27,6 +28,7 @@ def lost_work(
     `worker` says whose work it was, if the platform gave one assignment to several people. A payment
     `elsewhere` is also for decided work that the platform lost, and for people who came by link.
     """
+    refuse_by_file(at)
     found = work_under(session, at, assignment, worker)
     lost = GONE in figures_there(session, found.hit_id)
     by_link = at.endpoint == "link" and (at.settings.link.pay == "none" or found.state != "submitted")

@@ -20,6 +20,7 @@ from humaneval.crowd.mturk_csv import MTurkCsv
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.csv_file import read_csv_file
+from humaneval.csv_text import guarded, unguarded
 from humaneval.errors import InputError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, RowRow
@@ -105,7 +106,9 @@ def read_results(path: Path) -> Results:
             )
         # Files of Mechanical Turk end each row before the columns Approve and Reject.
         line = _result(
-            path, number, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
+            path,
+            number,
+            dict(zip(header, map(unguarded, [*cells, *[""] * (len(header) - len(cells))]), strict=True)),
         )
         times += line.submission.submitted_at is None
         lines.append(line)
@@ -181,7 +184,7 @@ def review_text(path: Path, waiting: frozenset[str]) -> str:
     """The table of results as a site takes decisions back: with an X in Approve for each of `waiting`.
 
     Nothing is rejected, and what a person has decided in the file stays. To reject, a person deletes the X
-    and writes the reason into Reject.
+    and writes the reason into Reject. People look at the table in a spreadsheet: formulas are guarded.
     """
     header, *rows = read_csv_file(path, what="the results of a batch").rows
     names = [*header, *(name for name in (APPROVE, REJECT) if name not in header)]
@@ -190,9 +193,9 @@ def review_text(path: Path, waiting: frozenset[str]) -> str:
     lines.writerow(names)
     for cells in rows:
         line = dict(zip_longest(names, cells, fillvalue=""))
-        if line[ASSIGNMENT] in waiting and not line[APPROVE] and not line[REJECT]:
+        if unguarded(line[ASSIGNMENT]) in waiting and not line[APPROVE] and not line[REJECT]:
             line[APPROVE] = "X"
-        lines.writerow(line.values())
+        lines.writerow(map(guarded, line.values()))
     return written.getvalue()
 
 

@@ -8,6 +8,7 @@ once with "database is locked", whatever the busy timeout.
 
 from __future__ import annotations
 
+import logging
 import math
 import sqlite3
 import time
@@ -73,6 +74,7 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it warns of is raised, too
     try:
         waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s"
         engine = create_engine(url, connect_args={"options": waits}, **options)

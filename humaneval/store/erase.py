@@ -95,8 +95,11 @@ def _too_large(size: int) -> str:
 
 
 def backups_beside(engine: Engine) -> list[Path]:
-    """The copies of an SQLite database that lie beside it under the name that `db backup` gives them."""
+    """The copies of an SQLite database that lie beside it under the name that `db backup` gives them.
+
+    Those that were never finished, too.
+    """
     if engine.dialect.name != "sqlite":
         return []
     path = Path(str(engine.url.database))
-    return sorted(path.absolute().parent.glob(backup_name(path, "*").name))
+    return sorted(path.absolute().parent.glob(f"{backup_name(path, '*').name}*"))

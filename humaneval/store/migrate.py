@@ -5,6 +5,8 @@ Alembic is imported where it is used: it is slow to import, and a current databa
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -156,26 +158,51 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
             "`db backup` copies only SQLite files", "For PostgreSQL: pg_dump --no-owner --file copy.sql URL"
         )
     source = Path(str(engine.url.database))
-    if target is None:
-        target = backup_name(source, f"{now():%Y%m%dT%H%M%S}")
+    given = target
+    target = given or _free_name(source)
     if not target.parent.is_dir():
         raise UsageError(
             f"the folder {target.parent} for the copy does not exist", "Create it, or choose another."
         )
-    if target.exists():
-        raise UsageError(f"{target} already exists", "Choose another file name.")
-    part = target.with_name(target.name + ".part")
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # two programs may copy at once
     try:
-        part.unlink(missing_ok=True)
+        if target.exists():
+            raise FileExistsError
         make_private(part)
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
             live.backup(copy)
-        part.rename(target)
+        while not _placed(part, target):
+            if given is not None:
+                raise FileExistsError
+            target = _free_name(source)
+    except FileExistsError:
+        part.unlink(missing_ok=True)
+        raise UsageError(f"{target} already exists", "Choose another file name.") from None
     except (sqlite3.Error, OSError) as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{source} cannot be copied to {target}: {reason}", "No copy was made.") from error
+    return target
+
+
+def _placed(part: Path, target: Path) -> bool:
+    """Give a finished copy its name; False if that is taken. Unlike a rename, a link replaces nothing."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        return False
+    except OSError:  # the file system has no links
+        part.rename(target)
+    part.unlink(missing_ok=True)
+    return True
+
+
+def _free_name(source: Path) -> Path:
+    """The name of a copy that is not there yet."""
+    moment, number = f"{now():%Y%m%dT%H%M%S}", 1
+    while (target := backup_name(source, moment if number == 1 else f"{moment}-{number}")).exists():
+        number += 1
     return target
 
 

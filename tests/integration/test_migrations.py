@@ -7,7 +7,9 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -22,8 +24,10 @@ from humaneval.errors import PrerequisiteError, StoreError, UsageError
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine, writing
 from humaneval.store.tables import MetaRow
-from humaneval.store.types import Base
+from humaneval.store.types import Base, now
 from tests.conftest import ROOT
+from tests.forking.program import Program
+from tests.pace import PATIENCE
 
 Factory = Callable[..., object]
 VERSIONS = ROOT / "migrations" / "versions"
@@ -293,6 +297,40 @@ def test_a_backup_taken_while_others_write_is_whole(sqlite_engine: Engine, tmp_p
             assert counts(engine)["meta"] % 2 == 0
     assert counts(sqlite_engine)["meta"] > 0
     assert not list(tmp_path.glob("*.part*"))
+
+
+def test_backups_of_one_moment_are_files_of_their_own(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = now()
+    monkeypatch.setattr(migrate, "now", lambda: moment)
+    with ThreadPoolExecutor(3) as pool:
+        copies = {future.result() for future in [pool.submit(migrate.backup, sqlite_engine) for _ in "abc"]}
+    assert len(copies) == 3
+    for copy in copies:
+        with at(f"sqlite:///{copy}") as engine:
+            assert migrate.check(engine) == []
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_of_two_programs_that_upgrade_one_waits_and_finds_nothing_to_do(
+    engine: Engine, database: str
+) -> None:
+    migrate.downgrade(engine, "0003")
+    with engine.begin() as held:
+        held.execute(text("LOCK TABLE studies"))
+        both = [Program("db", "upgrade", environment={"HUMANEVAL_DATABASE": database}) for _ in "ab"]
+        waiting = text(
+            "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+            " WHERE NOT granted AND datname = current_database()"
+        )
+        until = time.monotonic() + PATIENCE
+        with engine.connect() as looking:
+            while looking.scalar(waiting) != 2:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+    assert [one.wait() for one in both] == [0, 0]
+    assert migrate.check(engine) == []
 
 
 def test_a_backup_never_writes_over_a_file(sqlite_engine: Engine, tmp_path: Path) -> None:

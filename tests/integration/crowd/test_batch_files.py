@@ -128,15 +128,20 @@ def test_work_that_the_site_has_decided_is_decided_here_and_never_by_us(
     command("publish", "study", "--to", "csv", "--out", "files")
     key = study_key(open_study(batch, "study"))
     stored = answered(tmp_path / "files", Crowd(ROWS, Skills()), key)
-    Path("results.csv").write_bytes(results(stored))
+    Path("results.csv").write_bytes(results(stored).replace(b"Fine", b"=Fine"))
     said = command("collect", "study", "--to", "csv", "--from", "results.csv", "--out", "review.csv")
     assert "with an X for" in said.out
-    assert '"X"' in Path("review.csv").read_text(encoding="utf-8")
+    review = Path("review.csv").read_text(encoding="utf-8")
+    assert '"X"' in review
+    assert "\"'=Fine" in review  # a person looks at it in a spreadsheet
+    again = command("collect", "study", "--to", "csv", "--from", "review.csv", "--json").json
+    assert (again["new"], again["differences"]) == (0, [])
     assert Path("review.csv").stat().st_mode & 0o077 == 0  # it has ids
     for arguments in (
         ("review", "study", "--approve"),
         ("approve", "study", "3ASSIGNMENT0001"),
         ("reject", "study", "3ASSIGNMENT0001", "--reason", "no"),
+        ("compensate", "study", "3ASSIGNMENT0001", "--amount", "0.80", "--reason", "no", "--elsewhere"),
     ):
         said = command(*arguments, "--to", "csv")
         assert (said.code, "approved, rejected and paid at the site" in said.err) == (1, True), said.err
