@@ -34,7 +34,7 @@ BUSY_SECONDS = 30
 PAUSE = 0.05
 """The longest pause, in seconds, between two transactions of a verb that writes many."""
 IDLE_SECONDS = 0.1
-"""In less, no server is started again. In a crowd, each question whether it is there would be one too many."""
+"""In less, no server is started again. A crowd need not ask each time whether it is there."""
 USED = "used at"
 ASKED_FOR = 500
 """How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
