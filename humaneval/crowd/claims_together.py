@@ -22,7 +22,7 @@ from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import next_rows, places_taken
 from humaneval.crowd.pseudonyms import add_workers, strangers
 from humaneval.store.tables import AssignmentRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 
 _work = table(AssignmentRow)
 _NEW = insert(_work).returning(_work.c.id, _work.c.external_id)
@@ -70,7 +70,7 @@ def _dealt(connection: Connection, endpoint: str, openings: Mapping[int, Opening
     first = _first_of_each(openings)
     names = strangers(connection, endpoint, [each.visit.worker for each in first.values()])
     of = [each.visit.assignment for each in first.values()]
-    taken = set(connection.scalars(_TAKEN, {"at": endpoint, "of": of}))
+    taken = set(connection.scalars(_TAKEN, {"at": endpoint, "of": padded(of)}))
     places = Counter(places_taken(connection, {each.hit.id for each in first.values()}))
     chosen: dict[int, Opening] = {}
     for number, each in first.items():

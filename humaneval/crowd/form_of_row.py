@@ -17,7 +17,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import connected
 from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 from humaneval.study.asked import asked_by
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import MOST_PARSED, settings_of
@@ -84,7 +84,7 @@ def form_shown(engine: Engine, hit: FoundHit, row_id: int | None) -> Form:
 def passages_of(connection: Connection, row_ids: Sequence[int]) -> dict[int, list[Any]]:
     """The passages of rows as they are stored, by row."""
     found: dict[int, list[Any]] = {}
-    for passage in connection.execute(_SHOWN, {"rows": row_ids}) if row_ids else ():
+    for passage in connection.execute(_SHOWN, {"rows": padded(row_ids)}).all() if row_ids else ():
         found.setdefault(passage.row_id, []).append(passage)
     return found
 
@@ -129,6 +129,8 @@ def _shown(rows: Sequence[Any], study: StudyFile) -> tuple[ShownPassage, ...]:
     """The passages of a row. Their positions go no further if the question does not tell them."""
     question, settings = asked_by(study)
     told = tells_position(question)
+    lengths = {len(row.sentences) for row in rows}
+    fields = {count: tuple(field.name for field in question.fields(settings, count)) for count in lengths}
     return tuple(
         ShownPassage(
             row.place,
@@ -136,7 +138,7 @@ def _shown(rows: Sequence[Any], study: StudyFile) -> tuple[ShownPassage, ...]:
             row.title if study.page.show_titles else "",
             row.position if told else 0,
             alternative=row.alternative or "",
-            fields=tuple(field.name for field in question.fields(settings, len(row.sentences))),
+            fields=fields[len(row.sentences)],
         )
         for row in rows
     )

@@ -194,7 +194,10 @@ def render_handover(
 
 def _untouched(form: Form) -> Form:
     """The form as it is before anybody has filled it in."""
-    passages = tuple(replace(shown, given={}, seconds="") for shown in form.passages)
+    passages = tuple(
+        replace(shown, given={}, seconds="") if shown.given or shown.seconds else shown
+        for shown in form.passages
+    )
     return Form(form.study, passages, form.form_hash, form.simulated, form.tests)
 
 
@@ -212,8 +215,9 @@ def _rendered(form: Form, delivery: Delivery) -> str:
 def as_shown(form: Form, channel: Channel) -> Form:
     """The form with the sentences at told positions as the question shows them, as HTML, and with what stands
     between sentences."""
-    spaced = [replace(shown, between=between(shown.sentences)) for shown in form.passages]
-    form = replace(form, passages=tuple(spaced))
+    if any(shown.between != between(shown.sentences) for shown in form.passages):
+        spaced = [replace(shown, between=between(shown.sentences)) for shown in form.passages]
+        form = replace(form, passages=tuple(spaced))
     if not any(shown.position for shown in form.passages):
         return form
     words = PageWords(words_of(form.study, channel), form.study.page.language)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, bindparam, select
 
 from humaneval.store.tables import HitRow, StudyRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study, settings_by_hash
 
@@ -59,17 +59,23 @@ HIT_COLUMNS = (
     _studies.settings_hash,
 )
 """Those of a FoundHit, its settings aside."""
-_HIT = (
+_HITS = (
     select(*HIT_COLUMNS)
     .join_from(table(HitRow), table(StudyRow), _hits.study_id == _studies.id)
-    .where(_hits.key == bindparam("hit_key"))
+    .where(_hits.key.in_(bindparam("keys", expanding=True)))
 )
 
 
 def find_hit(connection: Connection, key: str) -> FoundHit | None:
     """The HIT or link with this key."""
-    row = connection.execute(_HIT, {"hit_key": key}).first()
-    return None if row is None else found_hit(connection, row)
+    return find_hits(connection, [key])[0]
+
+
+def find_hits(connection: Connection, keys: Sequence[str]) -> list[FoundHit | None]:
+    """The HITs or links with these keys."""
+    rows = connection.execute(_HITS, {"keys": padded(keys)}).all()
+    found = {row.key: found_hit(connection, row) for row in rows}
+    return [found.get(key) for key in keys]
 
 
 def found_hit(connection: Connection, row: Sequence[Any]) -> FoundHit:

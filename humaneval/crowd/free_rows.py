@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.participants import DONE
 from humaneval.store.tables import AssignmentRow, PassageRow, RowPassageRow, RowRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 
 _rows, _work, _other = table(RowRow), table(AssignmentRow), table(AssignmentRow).alias("other")
 
@@ -198,7 +198,7 @@ def taken(connection: Connection, hit: FoundHit) -> int:
 
 def places_taken(connection: Connection, hits: Collection[int]) -> dict[int, int]:
     """How many claims each of these HITs has, which is at least how many of its places are taken."""
-    return {row.hit_id: row.claims for row in connection.execute(_CLAIMS, {"hits": list(hits)})}
+    return {row.hit_id: row.claims for row in connection.execute(_CLAIMS, {"hits": padded(list(hits))})}
 
 
 def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bool:

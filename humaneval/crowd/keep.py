@@ -23,7 +23,7 @@ from humaneval.crowd.work import PASSED_ON, Work, find_work
 from humaneval.errors import UsageError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, OutboxRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 from humaneval.study.consent import Consent, consent_of
 from humaneval.study.stored import MOST_PARSED
 
@@ -94,7 +94,9 @@ def keep_answers(
 def keep_all(connection: Connection, sent: Sequence[Sending]) -> list[Mapping[str, str]]:
     """The same for forms of one study that are sent at the same moment, in a transaction that holds it."""
     ids = [each.work.id for each in sent]
-    there = {row.id: _Now._make(row) for row in connection.execute(_NOW, {"ids": list(dict.fromkeys(ids))})}
+    there = {
+        row.id: _Now._make(row) for row in connection.execute(_NOW, {"ids": padded(list(dict.fromkeys(ids)))})
+    }
     kept: dict[int, Mapping[str, str]] = {}
     new: list[Sending] = []
     for each in sent:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from humaneval.errors import UsageError
 from humaneval.store.published import PSEUDONYM_KEY
 from humaneval.store.tables import ForgottenRow, MetaRow, WorkerIdentityRow, WorkerRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 
 EXCLUSION_KEY = "exclusion key"
 """Another secret, made when the first worker is forgotten: its hashes match no pseudonym of an export."""
@@ -145,7 +145,7 @@ def seen_worker(connection: Connection, endpoint: str, external_id: str) -> Seen
 
 def strangers(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
     """Those of these ids that were never seen and are not forgotten, with the pseudonyms they will have."""
-    seen = set(connection.scalars(_SEEN, {"at": endpoint, "of": external_ids}))
+    seen = set(connection.scalars(_SEEN, {"at": endpoint, "of": padded(external_ids)}))
     return _named(connection, endpoint, [each for each in external_ids if each not in seen])
 
 
@@ -173,7 +173,7 @@ def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -
     keys = {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
     if EXCLUSION_KEY in keys:
         hashes = {each: exclusion_hash(keys[EXCLUSION_KEY], endpoint, each) for each in external_ids}
-        forgotten = set(connection.scalars(_FORGOTTEN, {"of": list(hashes.values())}))
+        forgotten = set(connection.scalars(_FORGOTTEN, {"of": padded(list(hashes.values()))}))
         external_ids = [each for each in external_ids if hashes[each] not in forgotten]
     if PSEUDONYM_KEY not in keys and external_ids:
         # Not in a session of its own: what it adds is gone when it ends, and so would be the key.

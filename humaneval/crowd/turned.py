@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, MOST_TURNS, names_of_turns
 from humaneval.store.tables import OutboxRow
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 
 _outbox = table(OutboxRow).c
 _TURNS = (
@@ -35,6 +35,6 @@ class Turned(NamedTuple):
 def turned(connection: Connection, endpoint: str, about: Sequence[str]) -> tuple[Turned, ...] | None:
     """Every change of the switches about these subjects, oldest first; None if there may be more."""
     subjects = [name for each in about for name in names_of_turns(each)]
-    found = connection.execute(_TURNS, {"at": endpoint, "subjects": subjects})
+    found = connection.execute(_TURNS, {"at": endpoint, "subjects": padded(subjects)})
     rows = tuple(Turned(*row) for row in found)
     return None if any(row.subject.endswith(f" #{MOST_TURNS}") for row in rows) else rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from humaneval.store.tables import (
     RowRow,
     StudyRow,
 )
-from humaneval.store.types import table
+from humaneval.store.types import padded, table
 from humaneval.study.asked import asked_by
 
 _work, _later = table(AssignmentRow), table(AssignmentRow).alias("later")
@@ -88,20 +88,24 @@ _COLUMNS = (
     _answers.c.fields,
     PASSED_ON,
 )
-_WORK = (
+_WORKS = (
     select(*_COLUMNS, *HIT_COLUMNS)
     .select_from(_work)
     .join(table(HitRow), table(HitRow).c.id == _work.c.hit_id)
     .join(table(StudyRow), table(StudyRow).c.id == table(HitRow).c.study_id)
     .outerjoin(_rows, _rows.c.id == _work.c.row_id)
     .outerjoin(_answers, and_(_answers.c.assignment_id == _work.c.id, _answers.c.source == "server"))
-    .where(_work.c.id == bindparam("assignment_id"))
+    .where(_work.c.id.in_(bindparam("ids", expanding=True)))
 )
 
 
 def find_work(connection: Connection, assignment_id: int) -> Work | None:
     """The claim with this id of ours."""
-    row: Any = connection.execute(_WORK, {"assignment_id": assignment_id}).first()
-    if row is None:
-        return None
-    return Work._make((*row[:13], found_hit(connection, row[13:])))
+    return find_works(connection, [assignment_id])[0]
+
+
+def find_works(connection: Connection, ids: Sequence[int]) -> list[Work | None]:
+    """The claims with these ids."""
+    rows: Sequence[Any] = connection.execute(_WORKS, {"ids": padded(ids)}).all()
+    found = {row[0]: Work._make((*row[:13], found_hit(connection, row[13:]))) for row in rows}
+    return [found.get(id) for id in ids]

@@ -43,7 +43,7 @@ was idle or took too long, and a table or column that is gone because another da
 PAUSE = 0.05
 """The longest pause, in seconds, between two transactions of a verb that writes many."""
 IDLE_SECONDS = 0.1
-"""In less, no server is started again. In a crowd, one question each would be too many."""
+"""In less, no server is started again. A crowd need not ask each time whether it is there."""
 USED = "used at"
 ASKED_FOR = 500
 """How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""

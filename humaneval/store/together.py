@@ -1,4 +1,4 @@
-"""One thread that writes for all others: writes that wait at the same time share a transaction."""
+"""Work that waits at the same time is done together: writes share a transaction, and reads a statement."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 
 from humaneval import serving
-from humaneval.errors import HumanEvalError
-from humaneval.store.engine import writing
+from humaneval.errors import HumanEvalError, StoreError
+from humaneval.store.engine import batches, connected, writing
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -114,11 +114,54 @@ class Writer:
             self._begun(connection, batch[0].about)
             done: list[tuple[_Waiting, Any]] = []
             for work in dict.fromkeys(each.work for each in batch):
-                those = [each for each in batch if each.work is work]
+                those = [each for each in batch if each.work == work]
                 results = work(connection, [each.item for each in those])
                 done += zip(those, results, strict=True)
         self._ended()
         for each, result in done:
+            each.outcome.set_result(result)
+
+
+class Reader:
+    """Reads for threads that ask at the same time: one of them asks the database for all."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._waiting: deque[_Waiting] = deque()
+        self._reads = threading.Lock()
+
+    def read_with(self, work: Callable[[Connection, Sequence[Item]], Sequence[T]], item: Item) -> T:
+        """What `work` gives for `item`. It is called once with all items that wait for it, as a writer's."""
+        waiting = _Waiting(0, work, item)
+        self._waiting.append(waiting)
+        with serving.waiting(), self._reads:
+            if not waiting.outcome.done():
+                self._read()
+        result: T = waiting.outcome.result()
+        return result
+
+    def _read(self) -> None:
+        """Read for all that wait now. Each of them is in the queue before it asks for its turn."""
+        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        for work in dict.fromkeys(each.work for each in batch):
+            those = [each for each in batch if each.work == work]
+            for some in batches(those, MOST_TOGETHER):
+                self._read_together(some)
+
+    def _read_together(self, some: Sequence[_Waiting]) -> None:
+        try:
+            with connected(self._engine) as connection:
+                results = some[0].work(connection, [each.item for each in some])
+        except BaseException as error:  # nobody may wait for ever
+            # An error of the database itself is about none of them.
+            together = isinstance(error, StoreError) or not isinstance(error, Exception)
+            for each in some:
+                if len(some) == 1 or together:
+                    each.outcome.set_exception(error)
+                else:
+                    self._read_together([each])
+            return
+        for each, result in zip(some, results, strict=True):
             each.outcome.set_result(result)
 
 

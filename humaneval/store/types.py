@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     JSON,
@@ -24,12 +24,27 @@ from sqlalchemy.orm import DeclarativeBase
 
 from humaneval.fees import money
 
+T = TypeVar("T")
+
 
 def table(of: type[DeclarativeBase]) -> Table:
     """The table of a class of rows: statements about it are made faster than those about the class."""
     found = of.__table__
     assert isinstance(found, Table)
     return found
+
+
+def padded(values: Sequence[T]) -> list[T]:
+    """The values to look up, the last one repeated up to a power of two.
+
+    A server that asks for as many as happen to come would send ever new statements, and nothing that was
+    prepared for one would do for the next.
+
+    >>> padded([7, 8, 9]), padded([])
+    ([7, 8, 9, 9], [])
+    """
+    found = list(values)
+    return found + found[-1:] * ((1 << (len(found) - 1).bit_length()) - len(found))
 
 
 def index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:

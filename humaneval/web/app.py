@@ -24,7 +24,7 @@ from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
-from humaneval.store.together import Writer
+from humaneval.store.together import Reader, Writer
 from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.giving_way import OpenForms
@@ -81,7 +81,17 @@ def create_app(
     signer = URLSafeSerializer(key, salt="form")
     open_forms = OpenForms(settings.open_forms_per_address)
     app.extensions["humaneval"] = Context(
-        settings, engine, signer, identity, Pulse(engine), writer, open_forms, answered, in_hand, checker
+        settings,
+        engine,
+        signer,
+        identity,
+        Pulse(engine),
+        writer,
+        Reader(engine),
+        open_forms,
+        answered,
+        in_hand,
+        checker,
     )
     if settings.trusted_proxies:
         count = settings.trusted_proxies

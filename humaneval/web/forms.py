@@ -24,15 +24,14 @@ from humaneval.crowd.claims import Opened, Visit, reopen_in
 from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.form_of_row import form_shown, passages_of
 from humaneval.crowd.form_page import Delivery, Form, render_form
-from humaneval.crowd.found_hit import FoundHit, find_hit
+from humaneval.crowd.found_hit import FoundHit, find_hits
 from humaneval.crowd.keep import Sending, keep_all
-from humaneval.crowd.work import Work, find_work
+from humaneval.crowd.work import Work, find_works
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
-from humaneval.store.engine import connected
 from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
-from humaneval.store.together import Writer
+from humaneval.store.together import Reader, Writer
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by
 from humaneval.text import refused_characters
@@ -51,6 +50,7 @@ class Context(NamedTuple):
     identity: Identity
     pulse: Pulse
     writer: Writer
+    reader: Reader
     open_forms: OpenForms
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
@@ -87,14 +87,12 @@ def hit_with(key: str) -> FoundHit | None:
     """The HIT or link with this key."""
     if not (key.isascii() and key.isprintable()):  # PostgreSQL takes no NUL
         return None
-    with connected(context().engine) as connection:
-        return find_hit(connection, key)
+    return context().reader.read_with(find_hits, key)
 
 
 def work_with(assignment_id: int) -> Work:
     """The claim with this id, which comes from an address that we have signed."""
-    with connected(context().engine) as connection:
-        work = find_work(connection, assignment_id)
+    work = context().reader.read_with(find_works, assignment_id)
     if work is None:
         abort(404)
     return work
