@@ -82,9 +82,7 @@ def beside_model(contrasts: Sequence[Contrast], comparisons: Sequence[Comparison
     ]
     if not parts:
         return ""
-    return (
-        f"The model {'; it '.join(parts)}. The comparisons decide, as the model’s p-values are not adjusted."
-    )
+    return f"The model {'; it '.join(parts)}. The comparisons decide; the model is a check."
 
 
 def _open(comparisons: Iterable[Comparison]) -> list[Comparison]:

@@ -100,7 +100,7 @@ def at_odds(one: Comparison, level: float) -> str:
     small, apart = _small(one.p_adjusted, level), _excludes_0(one)
     if small == apart or (apart and _small(one.p, level)):
         return ""
-    end = "bound is not below 0" if one.bound is not None else "interval holds 0"
+    end = "bound is not below 0" if one.bound is not None else "interval includes 0"
     other = "bound is below 0" if one.bound is not None else "interval excludes 0"
     return (
         f"p is {_limit(level)} or less, but the {end}"

@@ -31,7 +31,7 @@ BELOW = replace(PAIR, b="human", family="below human", bound=0.02)
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (PAIR, "p and the interval disagree: a – b (p is .05 or less, but the interval holds 0)."),
+        (PAIR, "p and the interval disagree: a – b (p is .05 or less, but the interval includes 0)."),
         (
             replace(APART, p=0.06, p_adjusted=0.06, verdict="inconclusive"),
             "p and the interval disagree: a – b (the interval excludes 0, but p is above .05).",
@@ -73,8 +73,8 @@ def test_the_reason_stands_beside_the_table_in_the_terminal_and_in_the_report() 
     table = replace(score(responses(("a", "b")), Rule(control="none")), comparisons=(PAIR,))
     printed = io.StringIO()
     render_table(table, Console(file=printed, width=100))
-    assert "(p is .05 or less, but the interval holds 0)" in " ".join(printed.getvalue().split())
-    assert "(p is .05 or less, but the interval holds 0)" in comparison_tables(table, "")[0].note
+    assert "(p is .05 or less, but the interval includes 0)" in " ".join(printed.getvalue().split())
+    assert "(p is .05 or less, but the interval includes 0)" in comparison_tables(table, "")[0].note
 
 
 def test_a_test_of_all_systems_does_not_deny_a_verdict() -> None:

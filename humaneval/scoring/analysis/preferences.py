@@ -91,6 +91,7 @@ def _ranking(answers: Judgments, shown: Flags, level: float) -> Detail:
     note = (
         "Strength: log-odds of being preferred to an average generator; errors are clustered by annotator and"
         " story. Rank: from the best one that the answers leave open to the worst, adjusted by Holm."
+        " Verdicts come from the declared comparisons, not from these ranks."
     )
     if model.tie:
         note += f" Between equals, {100 * model.tie / (model.tie + 2):.0f} % of answers are ties (Davidson)."
