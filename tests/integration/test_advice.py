@@ -113,9 +113,6 @@ NOT_WALKED = {
         "results of another site: tests/integration/crowd/test_batch_files.py"
     ),
     "humaneval/crowd/open_money.py: approve x x": ("open money: tests/integration/test_open_money.py"),
-    "humaneval/crowd/open_money.py: collect x --to local --again": (
-        "a credit of a panel: tests/integration/link/test_panel_postbacks.py"
-    ),
     "humaneval/crowd/open_money.py: collect x": ("open money: tests/integration/test_open_money.py"),
     "humaneval/crowd/open_money.py: compensate x x --amount SUM --reason REASON": (
         "open money: tests/integration/test_open_money.py"
