@@ -71,7 +71,7 @@ def serving(folder: Path) -> Iterator[str]:
             **another,
         )
     try:
-        _await(sockets / ".s.PGSQL.5432", server, log)
+        _await(data / "postmaster.pid", server, log)
         yield f"postgresql://postgres@/postgres?host={sockets}"
     finally:
         server.send_signal(signal.SIGINT)
@@ -104,9 +104,10 @@ def _ends_with_its_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
 
 
-def _await(socket: Path, server: subprocess.Popen[bytes], log: Path) -> None:
+def _await(status: Path, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the server says in its file that it is ready. Its socket is there before that."""
     until = time.monotonic() + PATIENCE
-    while not socket.exists():
+    while not (status.exists() and status.read_text(encoding="utf-8").split()[-1:] == ["ready"]):
         if server.poll() is not None or time.monotonic() > until:
             pytest.fail(f"PostgreSQL did not start:\n{log.read_text(encoding='utf-8', errors='replace')}")
         time.sleep(0.01)
