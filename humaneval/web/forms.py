@@ -66,14 +66,14 @@ def context() -> Context:
     return found
 
 
-def unknown(what: str) -> Response:
-    """For an address that leads to no `hit`, or to no `link`.
+def unknown(heading: str, text: str) -> Response:
+    """For an address that leads to no HIT or link.
 
     Raises StoreError if the database is another one than at the start. Whoever sends answers gets them back.
     """
     if request.method == "POST":
         context().identity.check()
-    return message(f"unknown_{what}_heading", f"unknown_{what}_text", status=404)
+    return message(heading, text, status=404)
 
 
 def hit_with(key: str) -> FoundHit | None:
