@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from benchmarks import plain
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode, mask_tokens, tokenise
-from generators.masks.draw_masks import draw_masks
+from generators.masks.distinct_masks import draw_masks
 from generators.masks.named import load_mask
 from generators.training.corpus import story_texts, train_tokenizer
 

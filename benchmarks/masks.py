@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+from generators.masks.distinct_masks import draw_masks
 from generators.masks.documents import story_document
-from generators.masks.draw_masks import draw_masks
-from generators.masks.hierarchical import Hierarchical
+from generators.masks.hierarchical_mask import Hierarchical
 from generators.masks.spans import Granularity
 from generators.masks.words import word_spans
 from humaneval.domain import Story

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.masks.custom import load_custom
-from generators.masks.hierarchical import Hierarchical
+from generators.masks.hierarchical_mask import Hierarchical
 from generators.masks.spans import Granularity, MaskFunction
 
 

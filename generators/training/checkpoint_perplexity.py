@@ -16,7 +16,7 @@ from generators.checkpoints.checkpoint import Checkpoint
 from generators.checkpoints.sequences import CONTEXT_LENGTH
 from generators.checkpoints.weights import positions
 from generators.masks.documents import Document
-from generators.masks.hierarchical import one_span
+from generators.masks.hierarchical_mask import one_span
 from generators.masks.named import load_mask
 from generators.masks.spans import Draw, Granularity, MaskedSpan, MaskFunction
 from generators.training.examples import MaskedCorpus, mask_corpus, nothing_left

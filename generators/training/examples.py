@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generators.checkpoints.sequences import CONTEXT_LENGTH, Ints, Masked, SpecialIds, mask_tokens, tokenise
+from generators.masks.distinct_masks import NOTHING, draw_masks
 from generators.masks.documents import Document
-from generators.masks.draw_masks import NOTHING, draw_masks
 from generators.masks.named import load_mask
 from generators.masks.spans import MaskFunction
 from humaneval.errors import InputError

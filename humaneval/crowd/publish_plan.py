@@ -26,7 +26,7 @@ from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_fo
 from humaneval.crowd.participants import refuse_unknown_studies
 from humaneval.crowd.platform import UNASKED, Cost
 from humaneval.crowd.prolific.answered import CODES
-from humaneval.crowd.prolific.draft import new_codes
+from humaneval.crowd.prolific.outcome import new_codes
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.review import lost_assignments
 from humaneval.crowd.signatures import new_secret

@@ -17,8 +17,8 @@ from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.panels import Ended, HandBack
 from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.prolific.answered import codes_of
-from humaneval.crowd.prolific.draft import NO_CONSENT, PLACEHOLDERS, SCREENED_OUT
-from humaneval.crowd.prolific.outcome import completion_url, outcome_of
+from humaneval.crowd.prolific.draft import PLACEHOLDERS
+from humaneval.crowd.prolific.outcome import NO_CONSENT, SCREENED_OUT, completion_url, outcome_of
 from humaneval.crowd.prolific.sessions import REOPENED
 from humaneval.crowd.work import find_work
 from humaneval.errors import HumanEvalError

@@ -22,9 +22,9 @@ from generators.checkpoints.sequences import (
     mask_tokens,
     tokenise,
 )
+from generators.masks.distinct_masks import draw_masks
 from generators.masks.documents import Document, story_document
-from generators.masks.draw_masks import draw_masks
-from generators.masks.hierarchical import Hierarchical
+from generators.masks.hierarchical_mask import Hierarchical
 from generators.masks.named import load_mask
 from generators.masks.spans import Granularity, MaskedSpan
 from generators.training.corpus import train_tokenizer

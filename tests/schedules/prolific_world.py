@@ -32,8 +32,8 @@ from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.ledger import BONUS as BONUS_PAID
 from humaneval.crowd.prolific.decisions import LAGS
-from humaneval.crowd.prolific.draft import COMPLETED
 from humaneval.crowd.prolific.listen import listen
+from humaneval.crowd.prolific.outcome import COMPLETED
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import PLACES as MORE

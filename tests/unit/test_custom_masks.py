@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from generators.masks.distinct_masks import draw_masks
 from generators.masks.documents import story_document, verse_document
-from generators.masks.draw_masks import draw_masks
 from generators.masks.named import load_mask
 from humaneval.errors import UsageError
 from humaneval.stories import bundled_stories

@@ -15,9 +15,9 @@ from typing import Any, cast
 import pytest
 from scipy.stats import chisquare
 
+from generators.masks.distinct_masks import TRIES, draw_masks
 from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
-from generators.masks.draw_masks import TRIES, draw_masks
-from generators.masks.hierarchical import Hierarchical, one_span
+from generators.masks.hierarchical_mask import Hierarchical, one_span
 from generators.masks.named import load_mask
 from generators.masks.spans import Draw, Granularity, MaskedSpan
 from generators.masks.words import word_spans

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import ceil, sqrt
@@ -12,37 +11,15 @@ from typing import Any
 from urllib.parse import quote
 
 from humaneval.crowd.platform import Offer, Terms
+from humaneval.crowd.prolific.outcome import OUTCOMES
 from humaneval.crowd.prolific.sessions import major, minor, moment_of
 from humaneval.errors import UsageError
 
 NAME = "humaneval "
 """The beginning of the internal name of every study that we make; other studies are never touched."""
-COMPLETED, FAILED_CHECK, NO_CONSENT = "COMPLETED", "FAILED_ATTENTION_CHECK", "NO_CONSENT"
-SCREENED_OUT = "SCREENED_OUT"
-OUTCOMES = {
-    COMPLETED: {"action": "MANUALLY_REVIEW"},
-    FAILED_CHECK: {"action": "MANUALLY_REVIEW"},
-    NO_CONSENT: {"action": "REQUEST_RETURN", "return_reason": "You did not want to take part."},
-    SCREENED_OUT: {"action": "REQUEST_RETURN", "return_reason": "There is no form in this study for you."},
-}
-AWAY = (NO_CONSENT, SCREENED_OUT)
-"""Outcomes of people who did nothing, and of whom nothing is kept."""
-"""How a form can end, and what Prolific then does. Nothing is approved or rejected by itself."""
-CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 PLACEHOLDERS = {"PROLIFIC_PID": "PROLIFIC_PID", "STUDY_ID": "STUDY_ID", "SESSION_ID": "SESSION_ID"}
 """Parameter of our address → what Prolific fills in."""
 MOST_MINUTES = 24 * 60 - 1
-
-
-def new_codes() -> dict[str, str]:
-    """A random completion code for each outcome. Whoever knows the study cannot guess them."""
-    codes: dict[str, str] = {}
-    for outcome in OUTCOMES:
-        code = ""
-        while not code or code in codes.values():
-            code = "".join(secrets.choice(CODE_LETTERS) for _ in range(10))
-        codes[outcome] = code
-    return codes
 
 
 def least_minutes(expected: int) -> int:

@@ -1,13 +1,41 @@
-"""How a form ended, from our own data: a completion code says no more than this."""
+"""How a form can end, and what Prolific then does.
+
+The outcome comes from our own data: a completion code says no more than this.
+"""
 
 from __future__ import annotations
+
+import secrets
 
 from sqlalchemy import Engine
 
 from humaneval.crowd.controls import missed_control
-from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK
 from humaneval.crowd.work import Work
 from humaneval.store.engine import connected
+
+COMPLETED, FAILED_CHECK, NO_CONSENT = "COMPLETED", "FAILED_ATTENTION_CHECK", "NO_CONSENT"
+SCREENED_OUT = "SCREENED_OUT"
+OUTCOMES = {
+    COMPLETED: {"action": "MANUALLY_REVIEW"},
+    FAILED_CHECK: {"action": "MANUALLY_REVIEW"},
+    NO_CONSENT: {"action": "REQUEST_RETURN", "return_reason": "You did not want to take part."},
+    SCREENED_OUT: {"action": "REQUEST_RETURN", "return_reason": "There is no form in this study for you."},
+}
+"""What Prolific does. Nothing is approved or rejected by itself."""
+AWAY = (NO_CONSENT, SCREENED_OUT)
+"""Outcomes of people who did nothing, and of whom nothing is kept."""
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+
+def new_codes() -> dict[str, str]:
+    """A random completion code for each outcome. Whoever knows the study cannot guess them."""
+    codes: dict[str, str] = {}
+    for outcome in OUTCOMES:
+        code = ""
+        while not code or code in codes.values():
+            code = "".join(secrets.choice(CODE_LETTERS) for _ in range(10))
+        codes[outcome] = code
+    return codes
 
 
 def outcome_of(engine: Engine, work: Work) -> str:

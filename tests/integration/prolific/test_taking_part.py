@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.prolific.answered import codes_of
-from humaneval.crowd.prolific.draft import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
 from humaneval.crowd.prolific.evidence import evidence_for
+from humaneval.crowd.prolific.outcome import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
 from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.review import review_work

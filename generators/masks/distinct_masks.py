@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from generators.masks.documents import Document
-from generators.masks.hierarchical import Hierarchical
+from generators.masks.hierarchical_mask import Hierarchical
 from generators.masks.spans import FAULTS, MaskedSpan, MaskFunction
 
 TRIES = 16
