@@ -155,7 +155,7 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     right = {"local": "HUMANEVAL_MARKET_URL", "prolific": "PROLIFIC_TOKEN"}.get(endpoint.name, "AWS_PROFILE")
     # Whoever knows only `up` has not set anything: another `up` has the port now.
     first = (
-        f"If `up` of this study is not running, run it and try again: `{endpoint.starts}`. Or s"
+        f"If its marketplace is not running, start it and try again: `{endpoint.starts}`. Or s"
         if endpoint.starts
         else "S"
     )

@@ -103,8 +103,8 @@ def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: s
     if wish.port or loaded.origin("port") not in (DEFAULT, KEPT) or _is_known(engine):
         raise PrerequisiteError(
             f"{found} listens at port {port}, where the forms should be",
-            "End that program, because the HITs lead annotators there, and run this again. If it is the `up`"
-            " of another folder, that one can take --port NUMBER."
+            "End that program, because the HITs lead annotators there, and run this again. A study of another"
+            " folder can be put up with --port NUMBER."
             if _is_known(engine)
             else f"Choose another port: {command('up', study, '--port', 'NUMBER')}",
         )
