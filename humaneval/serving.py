@@ -80,8 +80,8 @@ class Servers:
     ) -> None:
         """Serve `app` at a socket. Bodies of `most_bytes` or more are refused, and none is put on the disk.
 
-        Requests of a lower `rank` do not wait behind others. Of the threads, only `computing` compute at the
-        same time (0: all of them): Python runs one at a time, and in turns each would take longer. Those
+        Requests of a lower `rank` do not wait behind all others. Of the threads, only `computing` compute at
+        the same time (0: all of them): Python runs one at a time, and in turns each would take longer. Those
         that are `waiting` do not count, nor do requests of the last rank.
         """
         files = _allowed_files() - FILES_BESIDE
@@ -242,12 +242,17 @@ class _Counted:
 
 class _Ranked:
     """A queue of requests: of those with the lowest rank, the one that came first. It seems empty while
-    enough threads compute."""
+    enough threads compute.
+
+    Files come first. The next two ranks take turns: who sends answers waits for one of a crowd that opens
+    forms, not for all, and a crowd that sends answers lets others open forms, too.
+    """
 
     def __init__(self, rank: Rank, most: int) -> None:
         self._rank, self._most = rank, most
         self.computing = 0
         self._ranks: list[deque[Any]] = [deque() for _ in range(RANKS)]
+        self._turn = False
 
     def append(self, task: Any) -> None:
         asked = task.requests[0] if task.requests else None
@@ -256,7 +261,11 @@ class _Ranked:
 
     def popleft(self) -> Any:
         ranks = self._ranks if self.computing < self._most else self._ranks[-1:]
-        chosen = next(each for each in ranks if each)
+        those = [each for each in ranks if each]
+        chosen = those[0]
+        if chosen is not self._ranks[0] and len(those) > 1 and those[1] is not self._ranks[-1]:
+            self._turn = not self._turn
+            chosen = those[not self._turn]
         task = chosen.popleft()
         task.counts = chosen is not self._ranks[-1]
         self.computing += task.counts

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import humaneval
-from humaneval.serving import _Dispatcher, waiting
+from humaneval.serving import _Dispatcher, _Ranked, waiting
 from tests.pace import PATIENCE
 
 
@@ -60,6 +60,14 @@ def test_so_many_requests_compute_at_once_and_those_that_wait_do_not_count() -> 
         each.may_end.set()
         assert each.ended.wait(PATIENCE)
     dispatcher.shutdown()
+
+
+def test_requests_of_two_ranks_take_turns_but_files_come_first_and_researchers_last() -> None:
+    queue = _Ranked(lambda method, path: int(path[1]), most=100)
+    for path in ("/3", "/2a", "/2b", "/2c", "/1a", "/1b", "/0"):
+        queue.append(Request(path))
+    taken = [queue.popleft().requests[0].path for _ in range(len(queue))]
+    assert taken == ["/0", "/1a", "/2a", "/1b", "/2b", "/2c", "/3"]
 
 
 def test_no_server_writes_the_message_of_an_unexpected_error_into_its_log() -> None:
