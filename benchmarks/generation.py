@@ -177,7 +177,7 @@ def compiled(bench: Bench, folder: str) -> Writer:
     def write(rows: Sequence[Row]) -> object:
         # Samples of one context are asked for at once: it has a way for that.
         counts = Counter(tuple(row.ids) for row in rows)
-        length = round(sum(row.length for row in rows) / len(rows))
+        length = 1 + round(sum(row.length for row in rows) / len(rows))  # with the end
         found = []
         for samples in sorted(set(counts.values())):
             group = [ids for ids, count in counts.items() if count == samples]

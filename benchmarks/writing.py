@@ -2,7 +2,7 @@
 transformers' own `generate` and by ours.
 
 Weights are by chance, but the output is sharpened until the nucleus has about as many tokens as that of a
-trained model. Every sentence has 7 to 17 tokens by a schedule, so that all do equal work.
+trained model. Every sentence has 7 to 17 tokens by a schedule, and then an end, so that all do equal work.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ def by_plain(bench: Bench, rows: Sequence[Row]) -> list[list[int]]:
     with torch.inference_mode():
         for row in rows:
             ids = list(row.ids)
-            for _ in range(row.length):
+            for _ in range(row.length + 1):  # the end is drawn, too
                 read = torch.tensor([ids], device=bench.model.device)
                 logits = bench.model(input_ids=read, use_cache=False).logits[0].float()[-1]
                 shares, order = torch.softmax(logits, dim=-1).sort(descending=True)
                 inside = shares.cumsum(-1) - shares < 0.95
                 drawn = torch.multinomial(shares.where(inside, 0.0), 1, generator=chance)
                 ids.append(int(order[drawn]))
-            found.append(ids[len(row.ids) :])
+            found.append(ids[len(row.ids) : -1])
     return found
 
 
@@ -138,12 +138,12 @@ def by_ours(bench: Bench, rows: Sequence[Row], seed: int = 0) -> list[list[int]]
 
 
 def alike(some: Sequence[Row], rows: Sequence[Row]) -> float:
-    """How many sentences of the mean length of `rows` have as many tokens as `some`.
+    """How many sentences of the mean length of `rows` have as many tokens as `some`, with their ends.
 
-    >>> alike([Row([], 6)], [Row([], 6), Row([], 18)])
+    >>> alike([Row([], 5)], [Row([], 5), Row([], 17)])
     0.5
     """
-    return len(rows) * sum(row.length for row in some) / sum(row.length for row in rows)
+    return len(rows) * sum(row.length + 1 for row in some) / sum(row.length + 1 for row in rows)
 
 
 def nucleus_of(bench: Bench) -> int:
@@ -179,9 +179,9 @@ def least_work(bench: Bench, rows: Sequence[Row], operations: float, bandwidth: 
     prefixes = {tuple(row.ids[:at]) for row in rows for at in range(1, len(row.ids) + 1)}
     ends = {tuple(row.ids) for row in rows}
     work = [(2 * body * len(prefixes) + 2 * head * len(ends), (body + head) * item + len(prefixes) * entry)]
-    # The first token of a sentence comes from what was read.
-    for step in range(1, max(row.length for row in rows)):
-        going = [row for row in rows if row.length > step]
+    # The first token of a sentence comes from what was read; its end takes a step.
+    for step in range(1, max(row.length for row in rows) + 1):
+        going = [row for row in rows if row.length >= step]
         columns = sum(len(row.ids) + step for row in going)
         attention = 4 * config.n_layer * config.n_embd * columns
         work.append((2 * (body + head) * len(going) + attention, (body + head) * item + columns * entry))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from generators.options import refuse_unless
+from generators.sampling.nucleus import MOST_CHANCE, drawn_above
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-CANDIDATES = 128
-"""The nucleus of a trained model is mostly among this many tokens. Where it is not, all are sorted."""
-CANDIDATES_ON_A_GPU = 1024
-"""There, more candidates cost no more."""
-SMALL = 8192
-"""A vocabulary of so many tokens is sorted as fast as the candidates are found."""
+LIKELY = 1e-4
+"""On a processor, the nucleus is looked for among the tokens that are at least so likely."""
+CANDIDATES = 1024
+"""Elsewhere, it is looked for among this many: where no size may depend on the values, more cost no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +74,56 @@ def chosen(
     it. Raises InputError if the probabilities are not numbers.
     """
 
+    whole = top_p >= 1 and not reference
+    if shares.device.type == "cpu" and not top_k and not whole:
+        return _above(_looks(shares.shape[-1], top_p), shares, chance, top_p, reference=reference)
     refuse_nan(shares)
-    if top_p >= 1 and not top_k and not reference:
+    if whole and not top_k:
         return pick(shares, chance)
-    if top_k or shares.shape[-1] <= SMALL:
-        return _drawn(_nucleus(shares, top_k, top_p, reference=reference, limited=top_k > 0), chance)
-    candidates = CANDIDATES if shares.device.type == "cpu" else CANDIDATES_ON_A_GPU
-    few = _nucleus(shares, candidates, top_p, reference=reference)
+    if top_k:
+        return _drawn(_nucleus(shares, top_k, top_p, reference=reference, limited=True), chance)
+    return among_candidates(shares, chance, top_p, CANDIDATES, reference=reference)
+
+
+def among_candidates(
+    shares: Tensor, chance: Tensor, top_p: float, size: int, *, reference: bool = False
+) -> Tensor:
+    """One token for each row, from the likeliest `size` tokens where its nucleus is among them, else from
+    all. This goes on every device."""
+    few = _nucleus(shares, size, top_p, reference=reference)
     found = _drawn(few, chance)
     if not bool(few.whole.all()):
         rest = ~few.whole
         found[rest] = _drawn(_nucleus(shares[rest], 0, top_p, reference=reference), chance[rest])
     return found
+
+
+def _looks(vocabulary: int, top_p: float) -> list[float]:
+    """How likely a token must be to be looked at; less and less, until the whole nucleus is found."""
+    # The tokens below this have at most half of the mass that is outside the nucleus.
+    rare = (1 - top_p) / vocabulary / 2
+    return [LIKELY, rare] if rare < LIKELY else [rare]
+
+
+def _above(
+    looks: Sequence[float], shares: Tensor, chance: Tensor, top_p: float, *, reference: bool
+) -> Tensor:
+    """One token for each row, from the first of the looks at which its whole nucleus is seen; else from all
+    tokens."""
+    import torch
+
+    least, *more = looks
+    found = drawn_above(least, shares.numpy(), chance.numpy(), top_p, reference=reference)
+    tokens = torch.from_numpy(found.tokens)
+    if not found.whole.all():
+        rest = torch.from_numpy(~found.whole)
+        left = shares[rest], chance[rest]
+        if more:
+            tokens[rest] = _above(more, *left, top_p, reference=reference)
+        else:
+            refuse_nan(left[0])
+            tokens[rest] = _drawn(_nucleus(left[0], 0, top_p, reference=reference), left[1])
+    return tokens
 
 
 def refuse_nan(values: Tensor) -> None:
@@ -160,7 +198,6 @@ def pick(shares: Tensor, chance: Tensor) -> Tensor:
     import torch
 
     mass = shares.to(torch.float32 if shares.device.type == "mps" else torch.float64).cumsum(-1)
-    # Below 1 even in single precision, so that every number is passed, and only by a token with a
-    # probability.
-    passed = mass > chance.to(mass).clamp(max=1 - 2**-20).unsqueeze(-1) * mass[:, -1:]
+    # Every number is passed, and only by a token with a probability.
+    passed = mass > chance.to(mass).clamp(max=MOST_CHANCE).unsqueeze(-1) * mass[:, -1:]
     return passed.int().argmax(-1)

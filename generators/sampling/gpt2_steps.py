@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.weights import positions
 from generators.sampling.beginnings import join
-from generators.sampling.gpt2_blocks import block_end, block_of
-from generators.sampling.products import packs, product
+from generators.sampling.gpt2_blocks import block_end, layers_of
 from generators.sampling.replay import Replay, replay_of, replayed
 
 if TYPE_CHECKING:
@@ -26,11 +25,8 @@ class Gpt2Steps:
         body: Any = model.transformer
         self.body, self.device = body, model.device
         self.heads, self.last = model.config.n_head, positions(model) - 1
-        packed = packs(model)
-        # The library computes the same function in six passes over memory.
-        usual = model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
-        self.blocks = [block_of(block, packed=packed, usual=usual) for block in body.h]
-        self.head = product(model.lm_head, packed=packed)
+        self.layers = layers_of(model)
+        self.blocks = self.layers.blocks
         self.joined = join(rows)
         lengths = torch.tensor([len(row) for row in rows])
         self.width = int(lengths.max())
@@ -127,4 +123,4 @@ class Gpt2Steps:
         return self._logits(replayed(replay, until, self.blocks, self.body, self.last))
 
     def _logits(self, states: Tensor) -> Tensor:
-        return self.head(self.body.ln_f(states))
+        return self.layers.head(self.layers.last(states))

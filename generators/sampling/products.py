@@ -8,24 +8,21 @@ size alone.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from generators.sampling.huge_pages import Span, use_huge_pages
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
 Product = Callable[["Tensor"], "Tensor"]
+Sum = Callable[["Tensor", "Tensor"], "Tensor"]
+"""Of a product of the first, and the second."""
 MOST_BYTES = 2 << 30
-
-
-class _Packed(NamedTuple):
-    state: tuple[int, int]
-    weight: Tensor
-
-
-_PACKED: WeakKeyDictionary[Module, _Packed] = WeakKeyDictionary()
+LIGHT = 1 << 20
+"""Bytes of weights by which torch has multiplied one row before oneDNN begins."""
 
 
 def packs(model: Module) -> bool:
@@ -42,18 +39,18 @@ def packs(model: Module) -> bool:
     )
 
 
-def product(module: Any, *, packed: bool, gelu: bool = False) -> Product:
-    """The product with a linear module's weights, plus its bias; with `gelu`, GELU's tanh form follows."""
+def packed(modules: Iterable[Any]) -> dict[Any, Tensor]:
+    """The weights of the linear ones among the modules in oneDNN's layout."""
     import torch
 
-    if not (packed and _is_linear(module)):
-        if not gelu:
-            return module  # type: ignore[no-any-return]  # a module is a function of tensors
-        return lambda states: torch.nn.functional.gelu(module(states), approximate="tanh")
-    weight, bias = _packed(module), module.bias
-    then: tuple[str, list[float], str] = ("gelu", [], "tanh") if gelu else ("none", [], "")
-    run = torch.ops.mkldnn._linear_pointwise
-    return lambda states: run(states, weight, bias, *then)
+    found: dict[Any, Tensor] = {}
+    for module in filter(_is_linear, modules):
+        weight = module.weight.detach()
+        rows = weight if isinstance(module, torch.nn.Linear) else weight.t().contiguous()
+        with torch.inference_mode(False):
+            found[module] = torch.ops.mkldnn._reorder_linear_weight(rows, None)
+    use_huge_pages(map(_span, found.values()))
+    return found
 
 
 def _is_linear(module: Any) -> bool:
@@ -64,16 +61,54 @@ def _is_linear(module: Any) -> bool:
     return type(module) in (Linear, Conv1D)
 
 
-def _packed(module: Any) -> Tensor:
-    """The module's weight in oneDNN's layout, made again where the weight has changed."""
+def _span(weight: Tensor) -> Span:
     import torch
 
-    weight: Tensor = module.weight
-    state = (weight.data_ptr(), 0 if weight.is_inference() else weight._version)
-    known = _PACKED.get(module)
-    if known is None or known.state != state:
-        rows = weight.detach() if isinstance(module, torch.nn.Linear) else weight.detach().t().contiguous()
-        with torch.inference_mode(False):
-            known = _Packed(state, torch.ops.mkldnn._reorder_linear_weight(rows, None))
-        _PACKED[module] = known
-    return known.weight
+    begin = torch.ops.mkldnn.data_ptr(weight)
+    return Span(begin, begin + torch.ops.mkldnn._nbytes(weight))
+
+
+def product(module: Any, weight: Tensor | None, *, gelu: bool = False) -> Product:
+    """The product with a linear module's weights, plus its bias; with `gelu`, GELU's tanh form follows.
+    `weight` is that in oneDNN's layout, if there is one."""
+    import torch
+
+    def plain(states: Tensor) -> Tensor:
+        found: Tensor = module(states)
+        return torch.nn.functional.gelu(found, approximate="tanh") if gelu else found
+
+    if weight is None:
+        return plain
+    bias, run = module.bias, torch.ops.mkldnn._linear_pointwise.default
+    then: tuple[str, list[float], str] = ("gelu", [], "tanh") if gelu else ("none", [], "")
+    if module.weight.nbytes <= LIGHT:
+        return lambda states: plain(states) if len(states) == 1 else run(states, weight, bias, *then)
+    return lambda states: run(states, weight, bias, *then)
+
+
+def added(module: Any, weight: Tensor | None) -> Sum:
+    """The same product, added to the states that are given second."""
+    import torch
+
+    def plain(states: Tensor, to: Tensor) -> Tensor:
+        found: Tensor = module(states)
+        return to + found
+
+    if weight is None:
+        return plain
+    bias, run = module.bias, torch.ops.mkldnn._linear_pointwise.binary
+    if module.weight.nbytes <= LIGHT:
+        return lambda states, to: (
+            plain(states, to) if len(states) == 1 else run(states, to, weight, bias, "add")
+        )
+    return lambda states, to: run(states, to, weight, bias, "add")
+
+
+def norm(module: Any) -> Product:
+    """A layer's normalisation, without the detours of a module."""
+    import torch
+
+    if type(module) is not torch.nn.LayerNorm:
+        return module  # type: ignore[no-any-return]  # a module is a function of tensors
+    given = module.normalized_shape, module.weight, module.bias, module.eps
+    return lambda states: torch.nn.functional.layer_norm(states, *given)

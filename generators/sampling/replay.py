@@ -7,7 +7,7 @@ next, and rows that have finished stay in the batch. Attention reads up to the n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -119,7 +119,7 @@ def _state(model: PreTrainedModel) -> tuple[int, ...]:
     return tuple(parameter.data_ptr() for parameter in model.parameters())
 
 
-def replayed(replay: Replay, until: int, blocks: list[Block], body: Any, last: int) -> Tensor:
+def replayed(replay: Replay, until: int, blocks: Sequence[Block], body: Any, last: int) -> Tensor:
     """The states after one step, with nothing whose shape or address changes."""
     from torch.nn.functional import scaled_dot_product_attention as attend
 

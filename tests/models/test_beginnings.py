@@ -12,7 +12,7 @@ from generators.sampling.beginnings import join
 from generators.sampling.choosing import Sampling
 from generators.sampling.decoding import Prompt, Rules, draw
 from generators.sampling.filling import beside
-from generators.sampling.products import packs, product
+from generators.sampling.products import added, packed, packs, product
 from generators.sampling.stepping import steps
 from humaneval.domain import Gap, GappedText
 from tests.models.small_models import tiny_gpt2, tiny_llama
@@ -70,26 +70,42 @@ def test_samples_and_blanks_get_in_one_batch_what_they_get_alone(make: Any) -> N
     assert together[0][0].ids != together[4][0].ids  # two samples of one prompt
 
 
-def test_packed_products_follow_the_weights() -> None:
-    """Also after the weights have changed in place, as in training, and for other activations than GELU."""
+@pytest.mark.parametrize("rows", [1, 5])
+def test_products_with_packed_weights_are_products_with_the_weights(rows: int) -> None:
     model: Any = sharp(tiny_gpt2)
     if not packs(model):
         pytest.skip("no oneDNN for this processor")
-    states = torch.randn(5, 16)
+    states = torch.randn(rows, 16)
     block = model.transformer.h[0]
+    modules = (block.attn.c_attn, block.mlp.c_fc, model.lm_head)
     with torch.no_grad():
-        for _ in range(2):
-            for module in (block.attn.c_attn, model.lm_head):
-                assert torch.allclose(product(module, packed=True)(states), module(states), atol=1e-4)
-            wide = product(block.mlp.c_fc, packed=True, gelu=True)(states)
-            assert torch.allclose(wide, block.mlp.act(block.mlp.c_fc(states)), atol=1e-4)
-            block.attn.c_attn.weight.mul_(-2)
-            block.mlp.c_fc.weight.mul_(-2)
-            model.lm_head.weight.mul_(-2)
-    other = sharp(tiny_gpt2, activation_function="relu")
-    with torch.inference_mode():
-        exact = other(input_ids=torch.tensor([ALIKE[0]])).logits[0, -1]
-        assert torch.allclose(steps(other, ALIKE[:1], 1).read()[0], exact, atol=1e-4)
+        laid = packed(modules)
+        for module in modules:
+            assert torch.allclose(product(module, laid[module])(states), module(states), atol=1e-4)
+            assert torch.allclose(
+                added(module, laid[module])(states, module(states)), 2 * module(states), atol=1e-4
+            )
+        wide = product(block.mlp.c_fc, laid[block.mlp.c_fc], gelu=True)(states)
+        assert torch.allclose(wide, block.mlp.act(block.mlp.c_fc(states)), atol=1e-4)
+
+
+@pytest.mark.parametrize("activation", ["gelu_new", "relu"])
+def test_the_steps_follow_the_weights(activation: str) -> None:
+    """Also after they have changed in place, as in training, and where one of them is replaced."""
+    model: Any = sharp(tiny_gpt2, activation_function=activation)
+    for change in (None, "in place", "replaced"):
+        attention = model.transformer.h[0].attn.c_attn
+        with torch.no_grad():
+            if change == "in place":
+                attention.weight.mul_(-2)
+            elif change:
+                attention.bias = torch.nn.Parameter(torch.ones_like(attention.bias))
+        with torch.inference_mode():
+            run = steps(model, ALIKE[:1], 2)
+            run.read()
+            found = run.feed(torch.tensor([7]))[0]
+            exact = model(input_ids=torch.tensor([[*ALIKE[0], 7]])).logits[0, -1]
+        assert torch.allclose(found, exact, atol=1e-4)
 
 
 def test_the_blanks_of_a_story_go_into_one_batch_and_other_texts_are_sorted_by_length() -> None:

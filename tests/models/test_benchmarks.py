@@ -33,7 +33,8 @@ def test_G41_another_card_has_no_figure_rather_than_a_wrong_one(driver: str) -> 
 
 
 def test_short_sentences_count_as_fewer_of_the_mean_length() -> None:
-    rows = [Row([], length) for length in (7, 14, 9)]
+    """The end of each is a token, too."""
+    rows = [Row([], length) for length in (6, 13, 8)]
     assert alike(rows, rows) == 3
     assert alike(rows[:1], rows) == pytest.approx(0.7)
     assert alike(rows[:1], rows[:1]) == 1

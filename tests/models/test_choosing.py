@@ -10,7 +10,7 @@ import torch
 
 from generators.masked.mask_orders import Visiting
 from generators.masked.mask_orders import choose as choose_piece
-from generators.sampling.choosing import CANDIDATES, SMALL, Sampling, choose, chosen
+from generators.sampling.choosing import Sampling, among_candidates, choose, chosen
 from generators.sampling.decoding import Prompt, Rules, draw
 from humaneval.errors import InputError
 from tests.models.small_models import tiny_gpt2
@@ -37,10 +37,11 @@ def by_definition(logits: torch.Tensor, sampling: Sampling, chance: float) -> in
 
 @pytest.mark.parametrize("part", range(4))
 def test_the_same_tokens_are_drawn_as_from_all_tokens_sorted_in_4000_distributions(part: int) -> None:
-    """From flat to sharp, with ties in every tenth; 1,000 in each part, in batches of 4."""
+    """From flat to sharp, with ties in every tenth; 1,000 in each part, in batches of 4. Both as a processor
+    looks for the nucleus and as a GPU does."""
     rng = torch.Generator().manual_seed(part)
     for number in range(250):
-        width = (50, CANDIDATES, 2000, SMALL + 1, 10_000)[number % 5]
+        width = (50, 128, 2000, 8193, 10_000)[number % 5]
         logits = torch.randn(4, width, generator=rng) * 8 * torch.rand(4, 1, generator=rng)
         if number % 10 == 9:
             logits = logits.round()
@@ -53,12 +54,17 @@ def test_the_same_tokens_are_drawn_as_from_all_tokens_sorted_in_4000_distributio
         )
         wanted = [by_definition(row, sampling, float(u)) for row, u in zip(logits, chance, strict=True)]
         assert choose(logits, sampling, chance).tokens.tolist() == wanted, (part, number)
+        if not sampling.top_k and sampling.top_p < 1:
+            shares = torch.softmax(logits / sampling.temperature, -1)
+            reference = sampling.nucleus == "reference"
+            found = among_candidates(shares, chance, sampling.top_p, 128, reference=reference)
+            assert found.tolist() == wanted, (part, number)
 
 
 def test_a_sharp_row_is_drawn_alike_beside_a_flat_one() -> None:
-    """One of them needs all tokens, the other few."""
+    """One of them has no token that is likely, the other a few."""
     rng = torch.Generator().manual_seed(0)
-    logits = torch.randn(64, 9000, generator=rng) * torch.tensor([0.1, 6.0]).repeat(32)[:, None]
+    logits = torch.randn(64, 20_000, generator=rng) * torch.tensor([0.1, 6.0]).repeat(32)[:, None]
     chance = torch.rand(64, generator=rng, dtype=torch.float64)
     together = choose(logits, Sampling(), chance)
     for row in range(64):
@@ -71,8 +77,12 @@ def test_equals_at_the_last_candidate_are_not_overlooked() -> None:
     """The nucleus of 200 equal tokens is the first 100 of them, not any of the 128 candidates."""
     logits = torch.full((500, 9000), -100.0)
     logits[:, 700:900] = 0.0
-    drawn = choose(logits, Sampling(top_p=0.5), torch.linspace(0, 0.9999, 500)).tokens
-    assert (int(drawn.min()), int(drawn.max())) == (700, 799)
+    chance = torch.linspace(0, 0.9999, 500)
+    for drawn in (
+        choose(logits, Sampling(top_p=0.5), chance).tokens,
+        among_candidates(torch.softmax(logits, -1), chance, 0.5, 128),
+    ):
+        assert (int(drawn.min()), int(drawn.max())) == (700, 799)
 
 
 @pytest.mark.parametrize("nucleus", ["usual", "reference"])
