@@ -11,7 +11,7 @@ from sqlalchemy.orm import defer, joinedload
 
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
-from humaneval.market.offers import find_visible, free_in_group, is_open
+from humaneval.market.offers import find_visible, free_in_group, is_once, is_open
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import obstacles, record_of, types_of
@@ -51,10 +51,13 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
 def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool = False) -> Assignment:
     """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError.
 
-    `or_another`: if this HIT no longer has a place for the worker, take one of another HIT of its group.
+    `or_another`: any HIT of its group will do, if this one no longer has a place for the worker. Of what each
+    person does once, the one in hand is given again.
     """
     hit = find_visible(work, worker, hit_id)
     mine = _taken(work, worker, hit)
+    if or_another and mine is None and is_once(hit.hit_type):
+        mine = in_hand_of_type(work, worker, hit.hit_type)
     if mine is not None and mine.state is State.ACCEPTED:
         return mine
     if or_another and (mine is not None or not is_open(work, hit)):
@@ -129,6 +132,21 @@ def in_hand_of(work: Transaction, worker: Worker) -> list[Assignment]:
         Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
     )
     return list(work.session.scalars(mine.order_by(Assignment.number.desc()).options(*_WITHOUT_TEXTS)))
+
+
+def in_hand_of_type(work: Transaction, worker: Worker, kind: HitType) -> Assignment | None:
+    """What a worker has in hand of a type of HITs, the newest of several."""
+    return work.session.scalar(
+        select(Assignment)
+        .join(Assignment.hit)
+        .where(
+            Hit.hit_type_number == kind.number,
+            Assignment.worker_number == worker.number,
+            Assignment.state == State.ACCEPTED,
+        )
+        .order_by(Assignment.number.desc())
+        .limit(1)
+    )
 
 
 def newest_in_group(work: Transaction, worker: Worker, group_id: str) -> Assignment | None:

@@ -78,7 +78,7 @@ def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> O
         Offer(
             hit,
             available,
-            any(map(is_lack, hit.hit_type.qualifications)),
+            is_once(hit.hit_type),
             obstacles(hit.hit_type.qualifications, record, "accept", known),
         )
         for hit, available in rows
@@ -103,6 +103,11 @@ def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | Non
     if unmet(kind.qualifications, record_of(work.session, worker), "discover"):
         return None
     return free_in_group(work, worker, kind)
+
+
+def is_once(kind: HitType) -> bool:
+    """Whether those who hold some qualification may do none: each person does it once, so far as we know."""
+    return any(map(is_lack, kind.qualifications))
 
 
 def is_open(work: Transaction, hit: Hit) -> bool:

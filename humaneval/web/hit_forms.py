@@ -12,7 +12,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Outcome, Visit
+from humaneval.crowd.claims import Opened, Outcome, Visit
 from humaneval.crowd.forget import forget_refusal
 from humaneval.crowd.form_of_row import channel_of, form_shown, form_with, tests_at
 from humaneval.crowd.form_page import Delivery, question_style, render_handover
@@ -134,7 +134,7 @@ def show(hit_key: str) -> Response:
     if opening is None:
         return messages.unsigned()
     found = opening.opened
-    refusal = _refusal(hit, found.outcome, _endpoint(hit).return_url.format(assignment=assignment))
+    refusal = _refusal(hit, found, _endpoint(hit).return_url.format(assignment=assignment))
     if refusal is not None:
         return refusal
     origin = _submit_origin(_endpoint(hit), ids["turkSubmitTo"])
@@ -292,8 +292,9 @@ def _given(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Give
     return found
 
 
-def _refusal(hit: FoundHit, outcome: Outcome, leave: str) -> Response | None:
+def _refusal(hit: FoundHit, found: Opened, leave: str) -> Response | None:
     """The page for a worker who gets no form, with the way to return the HIT at `leave`; else None."""
+    outcome = found.outcome
     if outcome is Outcome.UNKNOWN:
         return _unknown()
     if outcome is Outcome.LIMIT:
@@ -305,7 +306,9 @@ def _refusal(hit: FoundHit, outcome: Outcome, leave: str) -> Response | None:
     if outcome is Outcome.IN_HAND:
         token = context().signer.dumps([hit.key, request.query_string.decode()], salt=MOVE)
         action = f"{messages.root()}form/{hit.key}/here"
-        return messages.page("in_hand.html", leave=leave, action=action, token=token)
+        theirs = work_with(found.assignment_id).external_id
+        held = _endpoint(hit).return_url.format(assignment=theirs).partition("#")[0]
+        return messages.page("in_hand.html", held=held, leave=leave, action=action, token=token)
     if outcome in (Outcome.FULL, Outcome.BEYOND):
         return messages.full(leave)
     return None

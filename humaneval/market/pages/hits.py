@@ -76,6 +76,10 @@ def preview(visit: Visit, hit_id: str) -> Answer:
     hit, obstacles = offers.hit_to_preview(work, visit.worker, hit_id)
     in_hand = assignments.open_assignment(work, visit.worker, hit_id)
     of_group = request.args.get("groupId", "") == hit.hit_type.group_id
+    if of_group:  # the link of a study, opened again
+        in_hand = in_hand or assignments.in_hand_of_type(work, visit.worker, hit.hit_type)
+        if in_hand is not None and offers.is_once(hit.hit_type):
+            return redirect(f"/assignments/{in_hand.id}", 303)
     if of_group and hit.status != "Assignable" and in_hand is None:
         other = offers.next_in_group(work, visit.worker, hit.hit_type.group_id)
         if other is not None:
@@ -96,6 +100,7 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         obstacles=obstacles,
         requirements=[describe(each, known) for each in asked if not is_lack(each)],
         in_hand=in_hand,
+        another=in_hand is None or in_hand.hit.id != hit.id,
         of_group=of_group,
     )
 
@@ -105,11 +110,11 @@ def preview(visit: Visit, hit_id: str) -> Answer:
 def accept(visit: Visit, hit_id: str) -> Answer:
     """Take one place of a HIT. If the form names its group, any other HIT of the group will do."""
     reused = happening(request.environ) is Trouble.REUSED_ID
-    in_hand = assignments.open_assignment(visit.work, visit.worker, hit_id) if reused else None
+    in_hand = assignments.in_hand_of(visit.work, visit.worker) if reused else []
     assignment = assignments.accept(
         visit.work, visit.worker, hit_id, or_another=bool(request.form.get("groupId"))
     )
-    if reused and in_hand is None:
+    if reused and assignment not in in_hand:
         reuse_id(visit.work, assignment)
     return redirect(f"/assignments/{assignment.id}", 303)
 

@@ -82,6 +82,8 @@ def test_C40_of_two_hits_taken_within_a_second_one_gives_a_row_and_the_other_a_w
     told = pages[forms.index(False)]
     assert told.status == 200
     assert "You have another task of this study" in told.html
+    mine = (one, other)[forms.index(True)].id
+    assert f'/assignments/{mine}" target="_top">Continue my form' in told.html
     refused = (one, other)[forms.index(False)]
     assert (
         f'href="{ada.home.url.rpartition("/")[0]}/assignments/{refused.id}#return" target="_top"' in told.html

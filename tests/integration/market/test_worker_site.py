@@ -16,6 +16,7 @@ from humaneval.market import assignments, offers
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
+NewType = Callable[..., str]
 PERCENT, NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
 
 
@@ -417,8 +418,34 @@ def test_the_link_of_a_group_leads_back_to_what_is_in_hand_and_then_says_that_it
     link, worker = f"/mturk/preview?groupId={hit['HITGroupId']}", person()
     assignment = worker.accept(hit["HITId"])
     assert worker.get(link).headers["Location"] == f"/assignments/{assignment}"
+    assert "In hand" in worker.get("/my-work").text
     worker.submit(assignment, choice="1")
     page = worker.get(link)
     assert "You have taken part" in page.text
     assert "Not found" not in page.text
     assert "Not found" in worker.get("/mturk/preview?groupId=NONE").text
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_the_link_of_a_group_opened_again_leads_back_to_what_is_in_hand(
+    mturk: Any, new_hit: NewHit, new_type: NewType, person: SignIn, once: bool
+) -> None:
+    """Also if another task of the group is free. Of what may be done several times it offers both."""
+    lack = {"QualificationTypeId": new_type(), "Comparator": "DoesNotExist"}
+    kind = {"QualificationRequirements": [lack]} if once else {}
+    hits, worker = [new_hit(**kind, MaxAssignments=2) for _ in range(2)], person()
+    group = hits[0]["HITGroupId"]
+    assert group == hits[1]["HITGroupId"]
+    link, csrf = f"/mturk/preview?groupId={group}", worker.csrf()
+    preview = worker.get(link).headers["Location"]
+    mine = worker.post(f"/hits/{hits[0]['HITId']}/accept", groupId=group, csrf=csrf).headers["Location"]
+    again = worker.get(worker.get(link).headers["Location"])
+    other = worker.post(f"/hits/{hits[1]['HITId']}/accept", groupId=group, csrf=csrf).headers["Location"]
+    if once:
+        assert again.headers["Location"] == worker.get(preview).headers["Location"] == other == mine
+        worker.post(f"{mine}/return", csrf=csrf)
+        assert worker.get(link).headers["Location"] == preview
+    else:
+        assert f'href="{mine}">Continue the one in hand' in again.text
+        assert "Accept another" in again.text
+        assert other != mine
