@@ -1,4 +1,4 @@
-"""Human: the original sentence. It is the ceiling that machines are compared with."""
+"""Human: the original sentence. It is the upper end that machines are compared with."""
 
 from __future__ import annotations
 
