@@ -50,7 +50,7 @@ from humaneval.infills.blanks import blanks_of
 from humaneval.infills.generate import run
 from humaneval.kinds import build
 from humaneval.market import MarketServer, Mode, open_market
-from humaneval.market.prolific import ProlificServer, Terms, open_prolific
+from humaneval.market.prolific_standin import ProlificServer, Terms, open_prolific
 from humaneval.settings import Settings
 from humaneval.simulated.annotator import Crowd, Key, Skills
 from humaneval.simulated.browser import FoundForm

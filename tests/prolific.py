@@ -17,7 +17,7 @@ from humaneval.crowd.prolific.account import Account
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
-from humaneval.market.prolific import Faults, ProlificServer, open_prolific
+from humaneval.market.prolific_standin import Faults, ProlificServer, open_prolific
 from humaneval.settings import Settings
 from humaneval.web.app import create_app, running
 from humaneval.web.prolific_check import Checker

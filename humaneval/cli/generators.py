@@ -14,7 +14,7 @@ from humaneval.errors import InputError
 from humaneval.infills.conformance import RULES, Finding, Trial
 from humaneval.infills.conformance import check as try_rules
 from humaneval.infills.forget import forget as forget_generator
-from humaneval.infills.generate import judge
+from humaneval.infills.statuses import judge
 from humaneval.kinds import build, kinds
 from humaneval.progress import progress
 from humaneval.stories import bundled_stories

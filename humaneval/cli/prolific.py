@@ -13,7 +13,7 @@ from humaneval.cli.run import SEED, say, warn_if_open
 from humaneval.errors import UsageError
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan
-from humaneval.market.prolific import Faults, ProlificFault, ProlificServer, Terms, open_prolific
+from humaneval.market.prolific_standin import Faults, ProlificFault, ProlificServer, Terms, open_prolific
 from humaneval.store.types import now
 
 DEFAULT_PORT = 8732

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -25,12 +25,12 @@ from humaneval.domain import (
     Story,
     depends_on_batch,
     refuse_name,
-    verdict_on,
 )
 from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.infills.rest import REST, judge_rest
+from humaneval.infills.statuses import judge
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     GeneratorRow,
@@ -38,7 +38,6 @@ from humaneval.store.tables import (
     RunRow,
     StoryRow,
 )
-from humaneval.text import normalise, refused_characters
 
 COMMIT_EVERY = 50
 """The fewest infills between two commits."""
@@ -76,28 +75,6 @@ def _hash(value: Any) -> str:
     return hashlib.sha256(
         json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
     ).hexdigest()
-
-
-def judge(infill: Infill) -> Infill:
-    """Give an `ok` infill the status that its text deserves. Others keep theirs unless it is unprintable.
-
-    The machine's sentence must be one printable sentence that differs from the original and its neighbours.
-    """
-    text = normalise(infill.text)
-    if refused_characters(infill.detail):
-        infill = replace(infill, detail=infill.detail.encode("unicode_escape").decode())
-    verdict = verdict_on(text, language=infill.blank.story.language)
-    if verdict.status is InfillStatus.UNPRINTABLE:
-        return replace(infill, text="", status=verdict.status, detail=verdict.detail)
-    infill = replace(infill, text=text)
-    if infill.status is not InfillStatus.OK:
-        return infill
-    if verdict.status is not InfillStatus.EMPTY:
-        if text == normalise(infill.blank.original):
-            return replace(infill, status=InfillStatus.SAME_AS_ORIGINAL)
-        if text in infill.blank.story.sentences:
-            return replace(infill, status=InfillStatus.SAME_AS_NEIGHBOUR)
-    return replace(infill, status=verdict.status, detail=verdict.detail or infill.detail)
 
 
 def check_stories(engine: Engine, generator: Generator, blanks: Sequence[Blank]) -> None:

@@ -27,9 +27,10 @@ from humaneval.domain import (
     Provenance,
     shown_statuses,
 )
-from humaneval.infills.generate import judge, run
+from humaneval.infills.generate import run
 from humaneval.infills.processing import Form
 from humaneval.infills.rest import REST, judge_rest
+from humaneval.infills.statuses import judge
 from humaneval.kinds import build
 from humaneval.resources import words_in
 from humaneval.store.stories import add_stories

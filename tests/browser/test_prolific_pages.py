@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page
 from sqlalchemy import Engine
 
-from humaneval.market.prolific import ProlificServer, open_prolific
-from humaneval.market.prolific.studies import create, transition
+from humaneval.market.prolific_standin import ProlificServer, open_prolific
+from humaneval.market.prolific_standin.studies import create, transition
 from tests.browser.test_market_pages import shown
 from tests.integration.prolific_standin.conftest import AWAY, BODY
 

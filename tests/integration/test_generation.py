@@ -33,7 +33,8 @@ from humaneval.domain import (
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.infills import generate as generation
 from humaneval.infills.blanks import Shard, blanks_of
-from humaneval.infills.generate import judge, run
+from humaneval.infills.generate import run
+from humaneval.infills.statuses import judge
 from humaneval.kinds import build, kinds
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.stories import add_stories

@@ -42,16 +42,16 @@ from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import HumanEvalError
 from humaneval.market.faults.plan import Faults, read_line
-from humaneval.market.prolific import ProlificFault, taking_part
-from humaneval.market.prolific.app import create_prolific_app
-from humaneval.market.prolific.books import Books, Work
-from humaneval.market.prolific.deliveries import Parcel, deliver_due
-from humaneval.market.prolific.due import due_and_then
-from humaneval.market.prolific.money import pots
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import places_taken
-from humaneval.market.prolific.tables import Bonus, Project, Status, Study, StudyStatus, Submission
-from humaneval.market.prolific.terms import Terms
+from humaneval.market.prolific_standin import ProlificFault, taking_part
+from humaneval.market.prolific_standin.app import create_prolific_app
+from humaneval.market.prolific_standin.books import Books, Work
+from humaneval.market.prolific_standin.deliveries import Parcel, deliver_due
+from humaneval.market.prolific_standin.due import due_and_then
+from humaneval.market.prolific_standin.money import pots
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.studies import places_taken
+from humaneval.market.prolific_standin.tables import Bonus, Project, Status, Study, StudyStatus, Submission
+from humaneval.market.prolific_standin.terms import Terms
 from humaneval.settings import Settings
 from humaneval.simulated.browser import FoundForm, parse_page
 from humaneval.store.engine import open_engine, reading
@@ -485,7 +485,7 @@ def make_templates(folder: Path, study: Callable[[Engine], Any]) -> None:
     study(engine)
     Identity(engine)  # the copies have one id
     engine.dispose()
-    from humaneval.market.prolific import open_prolific
+    from humaneval.market.prolific_standin import open_prolific
 
     books = open_prolific(folder / "new" / "prolific.db")
     Books(books)

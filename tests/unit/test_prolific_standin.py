@@ -12,14 +12,14 @@ import pytest
 
 from humaneval.errors import UsageError
 from humaneval.market.faults.plan import read_line
-from humaneval.market.prolific.app import create_prolific_app
-from humaneval.market.prolific.books import Books, open_prolific
-from humaneval.market.prolific.deliveries import signature
-from humaneval.market.prolific.faults import API, BESIDE_API, KINDS, ProlificFault
-from humaneval.market.prolific.filters import passes
-from humaneval.market.prolific.paging import by_offset, by_page
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.study_fields import FIELDS, check_study, least_maximum
+from humaneval.market.prolific_standin.app import create_prolific_app
+from humaneval.market.prolific_standin.books import Books, open_prolific
+from humaneval.market.prolific_standin.deliveries import signature
+from humaneval.market.prolific_standin.faults import API, BESIDE_API, KINDS, ProlificFault
+from humaneval.market.prolific_standin.filters import passes
+from humaneval.market.prolific_standin.paging import by_offset, by_page
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.study_fields import FIELDS, check_study, least_maximum
 from tests.integration.prolific_standin.conftest import BODY, CODES
 
 MISSING = object()

@@ -19,7 +19,7 @@ from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import Role
-from humaneval.market.prolific import ProlificServer
+from humaneval.market.prolific_standin import ProlificServer
 from humaneval.simulated.browser import Page, parse_page
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, RowPassageRow, StudyRow

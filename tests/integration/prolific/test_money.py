@@ -24,9 +24,9 @@ from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import PartialError, PlatformError, UsageError
-from humaneval.market.prolific import Faults, ProlificFault, outcomes, shown
-from humaneval.market.prolific.submissions import find_submission
-from humaneval.market.prolific.tables import Status
+from humaneval.market.prolific_standin import Faults, ProlificFault, outcomes, shown
+from humaneval.market.prolific_standin.submissions import find_submission
+from humaneval.market.prolific_standin.tables import Status
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
 from humaneval.study.enlarge import enlarge

@@ -12,9 +12,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from humaneval.market.prolific import Faults, ProlificFault, Terms, open_prolific
-from humaneval.market.prolific.app import create_prolific_app
-from humaneval.market.prolific.books import Books
+from humaneval.market.prolific_standin import Faults, ProlificFault, Terms, open_prolific
+from humaneval.market.prolific_standin.app import create_prolific_app
+from humaneval.market.prolific_standin.books import Books
 from tests.integration.market.conftest import TestClock
 
 CODE, AUTO, AWAY, OURS, PART = "C7Q2XK9D", "AUTO4711", "NOCONSENT", "OURS0815", "PART0816"

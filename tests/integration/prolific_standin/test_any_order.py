@@ -7,8 +7,8 @@ import random
 import pytest
 from sqlalchemy import select
 
-from humaneval.market.prolific.money import OPEN, PAID, pots
-from humaneval.market.prolific.tables import Study, Submission
+from humaneval.market.prolific_standin.money import OPEN, PAID, pots
+from humaneval.market.prolific_standin.tables import Study, Submission
 from tests.integration.prolific_standin.conftest import AUTO, AWAY, CODE, OURS, REASON, Place
 
 OPENING = 1_000_000

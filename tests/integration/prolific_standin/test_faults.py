@@ -11,9 +11,9 @@ from humaneval.errors import StoreError
 from humaneval.market import Faults
 from humaneval.market.faults.admin import PATH, TOKEN, TOKEN_HEADER
 from humaneval.market.faults.plan import read_line
-from humaneval.market.prolific import ProlificFault, open_prolific
-from humaneval.market.prolific.books import Books
-from humaneval.market.prolific.money import pots
+from humaneval.market.prolific_standin import ProlificFault, open_prolific
+from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.money import pots
 from tests.integration.prolific_standin.conftest import BODY, Place
 
 

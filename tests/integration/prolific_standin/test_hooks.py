@@ -11,8 +11,8 @@ import pytest
 
 from humaneval.market import Faults
 from humaneval.market.faults.plan import read_line
-from humaneval.market.prolific import ProlificFault
-from humaneval.market.prolific.deliveries import Parcel, deliver_due, signature
+from humaneval.market.prolific_standin import ProlificFault
+from humaneval.market.prolific_standin.deliveries import Parcel, deliver_due, signature
 from tests.integration.prolific_standin.conftest import Place
 
 SUBMISSION = "submission.status.change"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from humaneval.market.prolific import Terms
-from humaneval.market.prolific.studies import ACTIONS, MOVES
-from humaneval.market.prolific.tables import StudyStatus
+from humaneval.market.prolific_standin import Terms
+from humaneval.market.prolific_standin.studies import ACTIONS, MOVES
+from humaneval.market.prolific_standin.tables import StudyStatus
 from tests.integration.prolific_standin.conftest import BODY, CODE, CODES, Place
 
 SCREEN_OUT = {

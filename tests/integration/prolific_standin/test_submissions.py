@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humaneval.market.prolific.tables import Status
+from humaneval.market.prolific_standin.tables import Status
 from tests.integration.prolific_standin.conftest import (
     AUTO,
     AWAY,

@@ -17,8 +17,8 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.errors import SettingsError
-from humaneval.market.prolific import Faults, ProlificFault, ProlificServer, open_prolific
-from humaneval.market.prolific.deliveries import signature
+from humaneval.market.prolific_standin import Faults, ProlificFault, ProlificServer, open_prolific
+from humaneval.market.prolific_standin.deliveries import signature
 from humaneval.simulated import Crowd, Skills, take_part
 from humaneval.study.stored import open_study, study_key
 from tests.forking.program import Program

@@ -9,14 +9,14 @@ from typing import Any
 from flask import Response, request
 from sqlalchemy import Select, select
 
-from humaneval.market.prolific import bonuses, shown, submissions
-from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, here
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.faults import disguise
-from humaneval.market.prolific.paging import by_offset, by_page
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import find_study
-from humaneval.market.prolific.tables import Status, Study, Submission
+from humaneval.market.prolific_standin import bonuses, shown, submissions
+from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.faults import disguise
+from humaneval.market.prolific_standin.paging import by_offset, by_page
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.studies import find_study
+from humaneval.market.prolific_standin.tables import Status, Study, Submission
 
 blueprint = api("submissions")
 

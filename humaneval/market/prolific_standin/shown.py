@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from humaneval.market.prolific import groups, money
-from humaneval.market.prolific.bonuses import cost_of, paid_to
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.studies import places_taken
-from humaneval.market.prolific.tables import (
+from humaneval.market.prolific_standin import groups, money
+from humaneval.market.prolific_standin.bonuses import cost_of, paid_to
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.studies import places_taken
+from humaneval.market.prolific_standin.tables import (
     BonusBatch,
     Event,
     Group,
@@ -20,7 +20,7 @@ from humaneval.market.prolific.tables import (
     Submission,
     Subscription,
 )
-from humaneval.market.prolific.terms import Cost
+from humaneval.market.prolific_standin.terms import Cost
 
 
 def moment(value: datetime | None) -> str | None:

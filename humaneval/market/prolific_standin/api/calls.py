@@ -11,9 +11,9 @@ from typing import Any, Concatenate, ParamSpec
 from flask import Blueprint, Response, current_app, jsonify, request
 from werkzeug.exceptions import HTTPException
 
-from humaneval.market.prolific.books import Books, Work
-from humaneval.market.prolific.due import due_and_then
-from humaneval.market.prolific.refusals import Refusal, error_body, newer_error_body
+from humaneval.market.prolific_standin.books import Books, Work
+from humaneval.market.prolific_standin.due import due_and_then
+from humaneval.market.prolific_standin.refusals import Refusal, error_body, newer_error_body
 
 BASE = "/api/v1"
 EXTENSION = "prolific"

@@ -10,13 +10,13 @@ from typing import Any
 
 from sqlalchemy import bindparam, exists, or_, select
 
-from humaneval.market.prolific.bonuses import pay_when_due
-from humaneval.market.prolific.books import Books, Work
-from humaneval.market.prolific.outcomes import set_status
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import activate_when_due, publish_when_due
-from humaneval.market.prolific.submissions import approve, approve_when_due
-from humaneval.market.prolific.tables import Status, Submission, Task
+from humaneval.market.prolific_standin.bonuses import pay_when_due
+from humaneval.market.prolific_standin.books import Books, Work
+from humaneval.market.prolific_standin.outcomes import set_status
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.studies import activate_when_due, publish_when_due
+from humaneval.market.prolific_standin.submissions import approve, approve_when_due
+from humaneval.market.prolific_standin.tables import Status, Submission, Task
 from humaneval.store.types import table
 
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from humaneval.market.faults.plan import Faults
-from humaneval.market.prolific.books import Books
-from humaneval.market.prolific.due import let_time_pass
-from humaneval.market.prolific.hooks import current_secret
-from humaneval.market.prolific.tables import Event, Subscription
+from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.due import let_time_pass
+from humaneval.market.prolific_standin.hooks import current_secret
+from humaneval.market.prolific_standin.tables import Event, Subscription
 
 FIRST_PAUSE = timedelta(seconds=20)
 """Before the second try; each further pause is twice as long, with jitter: the twelfth is within a day."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import delete, func, select
 
-from humaneval.market.prolific.books import Work, new_id
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.tables import Group, Member
+from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.tables import Group, Member
 
 
 def make(work: Work, name: object, description: object, participant_ids: object) -> Group:

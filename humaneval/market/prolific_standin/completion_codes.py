@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from humaneval.market.prolific.refusals import Refusal
+from humaneval.market.prolific_standin.refusals import Refusal
 
 FIELD = "completion_codes"
 PLAIN_ACTIONS = ("AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW", "DYNAMIC_PAYMENT")

@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.completion_codes import actions_of, find_code
-from humaneval.market.prolific.outcomes import carry_out, dynamic_payment, pay, set_status
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.studies import find_study, later
-from humaneval.market.prolific.tables import Status, Study, Submission
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.completion_codes import actions_of, find_code
+from humaneval.market.prolific_standin.outcomes import carry_out, dynamic_payment, pay, set_status
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.studies import find_study, later
+from humaneval.market.prolific_standin.tables import Status, Study, Submission
 
 CATEGORIES = [
     "TOO_QUICKLY",

@@ -9,13 +9,20 @@ from urllib.parse import quote
 
 from sqlalchemy import func, select
 
-from humaneval.market.prolific.books import Work, new_id
-from humaneval.market.prolific.completion_codes import find_code
-from humaneval.market.prolific.filters import passes
-from humaneval.market.prolific.outcomes import NO_CODE, carry_out, set_status
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.studies import places_taken
-from humaneval.market.prolific.tables import Member, Participant, Status, Study, StudyStatus, Submission
+from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.completion_codes import find_code
+from humaneval.market.prolific_standin.filters import passes
+from humaneval.market.prolific_standin.outcomes import NO_CODE, carry_out, set_status
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.studies import places_taken
+from humaneval.market.prolific_standin.tables import (
+    Member,
+    Participant,
+    Status,
+    Study,
+    StudyStatus,
+    Submission,
+)
 
 PLACEHOLDERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 IN_HAND = (Status.RESERVED, Status.ACTIVE)

@@ -11,11 +11,11 @@ from werkzeug.exceptions import HTTPException
 from humaneval.market.faults.admin import TOKEN, admin_blueprint
 from humaneval.market.faults.plan import Faults
 from humaneval.market.hosts import answer_only
-from humaneval.market.prolific import site
-from humaneval.market.prolific.api import account, groups, hooks, studies, submissions
-from humaneval.market.prolific.api.calls import BASE, EXTENSION, http_error
-from humaneval.market.prolific.books import Books
-from humaneval.market.prolific.faults import bring_about
+from humaneval.market.prolific_standin import site
+from humaneval.market.prolific_standin.api import account, groups, hooks, studies, submissions
+from humaneval.market.prolific_standin.api.calls import BASE, EXTENSION, http_error
+from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.faults import bring_about
 
 MOST_BYTES = 4 * 1024 * 1024
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from humaneval.market.prolific.refusals import Refusal
+from humaneval.market.prolific_standin.refusals import Refusal
 
 PAGE_SIZE, LIMIT = 20, 100
 

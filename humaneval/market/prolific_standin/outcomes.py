@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.completion_codes import actions_of, fixed_screen_out
-from humaneval.market.prolific.groups import join, leave
-from humaneval.market.prolific.hooks import note_progress, note_submission
-from humaneval.market.prolific.money import pay_submission, settle
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import places_taken, refresh
-from humaneval.market.prolific.tables import Status, Submission
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.completion_codes import actions_of, fixed_screen_out
+from humaneval.market.prolific_standin.groups import join, leave
+from humaneval.market.prolific_standin.hooks import note_progress, note_submission
+from humaneval.market.prolific_standin.money import pay_submission, settle
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.studies import places_taken, refresh
+from humaneval.market.prolific_standin.tables import Status, Submission
 
 LEAST_PERCENT, MOST_PERCENT = 8, 99
 NO_CODE = "NOCODE"

@@ -13,9 +13,9 @@ It shares the clock, the plans of faults, and the way of serving with the market
 """
 
 from humaneval.market.faults.plan import Faults
-from humaneval.market.prolific.books import open_prolific
-from humaneval.market.prolific.faults import ProlificFault
-from humaneval.market.prolific.serving import ProlificServer
-from humaneval.market.prolific.terms import Terms
+from humaneval.market.prolific_standin.books import open_prolific
+from humaneval.market.prolific_standin.faults import ProlificFault
+from humaneval.market.prolific_standin.serving import ProlificServer
+from humaneval.market.prolific_standin.terms import Terms
 
 __all__ = ["Faults", "ProlificFault", "ProlificServer", "Terms", "open_prolific"]

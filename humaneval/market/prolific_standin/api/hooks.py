@@ -7,11 +7,20 @@ from typing import Any
 from flask import request
 from sqlalchemy import delete, select
 
-from humaneval.market.prolific import hooks, shown
-from humaneval.market.prolific.api.calls import Answer, answer, api, asked, body, call, here, own_workspace
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.paging import by_offset
-from humaneval.market.prolific.tables import Event, Secret, Subscription
+from humaneval.market.prolific_standin import hooks, shown
+from humaneval.market.prolific_standin.api.calls import (
+    Answer,
+    answer,
+    api,
+    asked,
+    body,
+    call,
+    here,
+    own_workspace,
+)
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.paging import by_offset
+from humaneval.market.prolific_standin.tables import Event, Secret, Subscription
 
 blueprint = api("hooks", newer=True)
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.completion_codes import screen_out_of
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.tables import Bonus, Entry, Status, Study, StudyStatus, Submission
-from humaneval.market.prolific.terms import Cost
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.completion_codes import screen_out_of
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.tables import Bonus, Entry, Status, Study, StudyStatus, Submission
+from humaneval.market.prolific_standin.terms import Cost
 
 OPEN = (Status.RESERVED, Status.ACTIVE, Status.AWAITING_REVIEW)
 """Submissions that may still be paid, and hold their place."""

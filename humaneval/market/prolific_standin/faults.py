@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response as PlainResponse
 
 from humaneval.market.faults.kinds import CLOCK, SLOW
 from humaneval.market.faults.plan import Fault, Faults
-from humaneval.market.prolific.refusals import error_body
+from humaneval.market.prolific_standin.refusals import error_body
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

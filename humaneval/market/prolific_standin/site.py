@@ -12,14 +12,14 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import select
 from werkzeug.wrappers import Response as AnyResponse
 
-from humaneval.market.prolific import taking_part
-from humaneval.market.prolific.api.calls import EXTENSION
-from humaneval.market.prolific.books import Books, Work, new_id
-from humaneval.market.prolific.due import due_and_then
-from humaneval.market.prolific.faults import happening
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import find_study
-from humaneval.market.prolific.tables import Message, Participant, Status
+from humaneval.market.prolific_standin import taking_part
+from humaneval.market.prolific_standin.api.calls import EXTENSION
+from humaneval.market.prolific_standin.books import Books, Work, new_id
+from humaneval.market.prolific_standin.due import due_and_then
+from humaneval.market.prolific_standin.faults import happening
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.studies import find_study
+from humaneval.market.prolific_standin.tables import Message, Participant, Status
 from humaneval.market.security import comes_from_elsewhere, protect_page
 
 COOKIE = "prolific_participant"

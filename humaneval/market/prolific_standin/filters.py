@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from humaneval.market.prolific.refusals import Refusal
+from humaneval.market.prolific_standin.refusals import Refusal
 
 COMPOSITE = ("and", "or")
 CATALOGUE: tuple[Mapping[str, Any], ...] = (

@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import select
 
-from humaneval.market.prolific.books import Work, new_id
-from humaneval.market.prolific.completion_codes import screen_out_of
-from humaneval.market.prolific.hooks import note_study
-from humaneval.market.prolific.money import PAID, counts, settle
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.study_fields import allocated, check_change, check_study
-from humaneval.market.prolific.tables import Project, Status, Study, StudyStatus, Task
-from humaneval.market.prolific.tables import StudyStatus as S
+from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.completion_codes import screen_out_of
+from humaneval.market.prolific_standin.hooks import note_study
+from humaneval.market.prolific_standin.money import PAID, counts, settle
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.study_fields import allocated, check_change, check_study
+from humaneval.market.prolific_standin.tables import Project, Status, Study, StudyStatus, Task
+from humaneval.market.prolific_standin.tables import StudyStatus as S
 
 HOLDING = (Status.RESERVED, Status.ACTIVE, Status.AWAITING_REVIEW, *PAID)
 """Submissions that take a place. That those screened out take none is unverified."""

@@ -6,13 +6,13 @@ from decimal import Decimal
 
 from sqlalchemy import select
 
-from humaneval.market.prolific.books import Work, new_id
-from humaneval.market.prolific.money import pay_bonus, pots
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.studies import find_study, later
-from humaneval.market.prolific.submissions import find_submission
-from humaneval.market.prolific.tables import Bonus, BonusBatch, Study, Submission
-from humaneval.market.prolific.terms import Cost
+from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.money import pay_bonus, pots
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.studies import find_study, later
+from humaneval.market.prolific_standin.submissions import find_submission
+from humaneval.market.prolific_standin.tables import Bonus, BonusBatch, Study, Submission
+from humaneval.market.prolific_standin.terms import Cost
 
 MOST = 10**9
 """Minor units: a larger amount is a typing error."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from humaneval.market.prolific.completion_codes import check_codes
-from humaneval.market.prolific.filters import check_filters
-from humaneval.market.prolific.refusals import Refusal
+from humaneval.market.prolific_standin.completion_codes import check_codes
+from humaneval.market.prolific_standin.filters import check_filters
+from humaneval.market.prolific_standin.refusals import Refusal
 
 RETIRED = {
     "eligibility_requirements": "filters",

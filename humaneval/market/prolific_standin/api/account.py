@@ -8,17 +8,17 @@ from typing import Any
 from flask import request
 from sqlalchemy import func, select
 
-from humaneval.market.prolific import money, shown
-from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, here, own_workspace
-from humaneval.market.prolific.books import Work, new_id
-from humaneval.market.prolific.filters import CATALOGUE, check_filters, passes
-from humaneval.market.prolific.groups import find as find_group
-from humaneval.market.prolific.groups import members
-from humaneval.market.prolific.paging import by_offset
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.studies import find_project, find_study
-from humaneval.market.prolific.tables import Message, Participant, Project
-from humaneval.market.prolific.taking_part import Candidate, known_as
+from humaneval.market.prolific_standin import money, shown
+from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here, own_workspace
+from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.filters import CATALOGUE, check_filters, passes
+from humaneval.market.prolific_standin.groups import find as find_group
+from humaneval.market.prolific_standin.groups import members
+from humaneval.market.prolific_standin.paging import by_offset
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.studies import find_project, find_study
+from humaneval.market.prolific_standin.tables import Message, Participant, Project
+from humaneval.market.prolific_standin.taking_part import Candidate, known_as
 
 blueprint = api("account")
 newer = api("filters", newer=True)

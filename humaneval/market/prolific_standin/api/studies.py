@@ -8,13 +8,13 @@ from typing import Any
 from flask import request
 from sqlalchemy import select
 
-from humaneval.market.prolific import shown, studies
-from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, here, sent
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.paging import by_page
-from humaneval.market.prolific.refusals import NotFound, Refusal
-from humaneval.market.prolific.study_fields import is_number
-from humaneval.market.prolific.tables import Study, StudyStatus
+from humaneval.market.prolific_standin import shown, studies
+from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here, sent
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.paging import by_page
+from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.study_fields import is_number
+from humaneval.market.prolific_standin.tables import Study, StudyStatus
 
 blueprint = api("studies")
 

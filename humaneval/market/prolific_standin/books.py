@@ -14,8 +14,8 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 from humaneval.errors import StoreError
-from humaneval.market.prolific.tables import VERSION, Entry, Project, ProlificTable, Workspace
-from humaneval.market.prolific.terms import Terms
+from humaneval.market.prolific_standin.tables import VERSION, Entry, Project, ProlificTable, Workspace
+from humaneval.market.prolific_standin.terms import Terms
 from humaneval.market.tables.database import Clock
 from humaneval.store.engine import open_engine, writing
 from humaneval.store.types import now

@@ -7,13 +7,13 @@ from typing import Any
 from flask import request
 from sqlalchemy import select
 
-from humaneval.market.prolific import groups, shown
-from humaneval.market.prolific.api.calls import Answer, api, asked, body, call, here, own_workspace
-from humaneval.market.prolific.books import Work
-from humaneval.market.prolific.paging import by_offset
-from humaneval.market.prolific.refusals import Refusal
-from humaneval.market.prolific.studies import find_project
-from humaneval.market.prolific.tables import Group
+from humaneval.market.prolific_standin import groups, shown
+from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here, own_workspace
+from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.paging import by_offset
+from humaneval.market.prolific_standin.refusals import Refusal
+from humaneval.market.prolific_standin.studies import find_project
+from humaneval.market.prolific_standin.tables import Group
 
 blueprint = api("groups")
 

@@ -11,10 +11,10 @@ from sqlalchemy import Engine
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.market.faults.admin import PATH, TOKEN
 from humaneval.market.faults.plan import Faults
-from humaneval.market.prolific.app import MOST_BYTES, create_prolific_app
-from humaneval.market.prolific.books import Books
-from humaneval.market.prolific.deliveries import deliver_due, post
-from humaneval.market.prolific.terms import Terms
+from humaneval.market.prolific_standin.app import MOST_BYTES, create_prolific_app
+from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.deliveries import deliver_due, post
+from humaneval.market.prolific_standin.terms import Terms
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock
 from humaneval.serving import Servers, listen, until_told
