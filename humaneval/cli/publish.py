@@ -240,4 +240,4 @@ def _tell_result(at: StudyAtPlatform, result: PublishResult, found_again: int) -
     adopted = f", {found_again} found again after an interrupted run" if found_again else ""
     say(f"Published {counted(result.made, 'HIT')} at {at.endpoint}{adopted}.")
     for url in result.preview_urls:
-        say(f"Workers find it at {url}")
+        say(f"For annotators: {url}")
