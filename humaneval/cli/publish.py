@@ -22,7 +22,9 @@ from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import UsageError
 from humaneval.fees import NO_FEES
 from humaneval.progress import progress
+from humaneval.running.addresses import are_served
 from humaneval.text import command, counted
+from humaneval.web.requester import token_of
 
 
 @click.command()
@@ -147,8 +149,10 @@ def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static:
         starts = app.started_by(at.name)
         where = app.settings.public_url
         say(
-            f"The forms are served at {where}, and answers collected, while this runs for any study of the"
-            f" database: {starts}"
+            f"The forms are served at {where} now. `{starts}` shows how far the study is."
+            if starts and are_served(app.loaded, token_of(app.engine))
+            else f"The forms are served at {where}, and answers collected, while this runs for any study of"
+            f" the database: {starts}"
             if starts
             else f"The forms must be served at {where}: {command('serve')}"
         )
@@ -236,4 +240,4 @@ def _tell_result(at: StudyAtPlatform, result: PublishResult, found_again: int) -
     adopted = f", {found_again} found again after an interrupted run" if found_again else ""
     say(f"Published {counted(result.made, 'HIT')} at {at.endpoint}{adopted}.")
     for url in result.preview_urls:
-        say(f"Workers find it at {url}")
+        say(f"For annotators: {url}")

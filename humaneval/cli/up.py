@@ -55,8 +55,8 @@ def up(
 
     Starts the marketplace and the form server, publishes STUDY there, and prints two addresses: for
     annotators, and for you. Other studies that are up there are collected, too. Run it again to go on: the
-    addresses stay the same. This folder's marketplace is used if it runs already, and so is one that a
-    setting names.
+    addresses stay the same. If `up` runs already, STUDY joins it. This folder's marketplace is used if it
+    runs already, and so is one that a setting names.
     """
     if study is None:
         raise _unnamed(app)
@@ -113,20 +113,28 @@ class _Told:
     def up(self, addresses: Addresses, published: PublishResult) -> None:
         new = f"{counted(published.assignments, 'form')} put up" if published.made else "its forms are up"
         self._say(f"Study {self._study}: {new}.")
-        if not addresses.started_market:
+        if addresses.joined:
+            self._say("The forms are served already by another program, such as `up`: the study joins it.")
+        elif not addresses.started_market:
             self._say(f"The marketplace that runs already is used: {addresses.market}")
         self._say("", f"For annotators: {addresses.annotators}", f"For you alone:  {addresses.requester}", "")
         if is_local("127.0.0.1", addresses.market):
             self._say("They work in browsers of this machine. For people elsewhere, see --public-url.")
         self._say(
-            "Answers are collected as they come. Press Ctrl-C to stop; the same command goes on later.", ""
+            "Answers are collected as they come. Ctrl-C ends only this; the forms stay with that program."
+            if addresses.joined
+            else "Answers are collected as they come. Press Ctrl-C to stop; the same command goes on later.",
+            "",
         )
         if self._console.is_terminal:
             open_pages(addresses.requester, addresses.annotators)
             self._live.start()
 
+    def beside(self, study: str) -> None:
+        self._say(f"Study {study} is up here, too, and its answers are collected.")
+
     def progress(self, line: EndpointStatus) -> None:
-        said = f"{now().astimezone():%H:%M:%S}  {progress_in_words(line)}"
+        said = f"{now():%H:%M:%S} UTC  {progress_in_words(line)}"
         if self._live.is_started and line.submitted < line.planned:
             self._live.update(Text(said), refresh=True)
         else:
@@ -168,6 +176,9 @@ class _Lines:
     def up(self, addresses: Addresses, published: PublishResult) -> None:
         _emit("up", **addresses._asdict(), made=published.made, already_up=published.already_up)
 
+    def beside(self, study: str) -> None:
+        _emit("beside", study=study)
+
     def progress(self, line: EndpointStatus) -> None:
         _emit("progress", **_figures(line))
 
@@ -191,7 +202,7 @@ def progress_in_words(line: EndpointStatus) -> str:
         late = f"{line.not_collected:,} not collected yet" if line.not_collected else ""
         said += f", {line.usable} usable ({', '.join(filter(None, (left_out(line), late)))})"
     said += f", {line.opened} open now" if line.opened else ""
-    said += f"; about done at {line.about_done_at.astimezone():%Y-%m-%d %H:%M}" if line.about_done_at else ""
+    said += f"; about done at {line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else ""
     return f"{said}."
 
 

@@ -159,7 +159,7 @@ def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[L
         left = max(0.0, (line.next_auto_approval - moment).total_seconds() / 3600)
         time = f"{left:.0f} hours" if left < FEW_HOURS else f"{left / 24:.0f} days"
         yield Line(
-            f"Without a decision, {line.endpoint} approves the first form that waits in {time}: ",
+            f"Without a decision, {line.endpoint} will approve the oldest form that waits, in {time}: ",
             review,
             waits=True,
         )
@@ -238,7 +238,7 @@ def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterat
         return
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     when = (
-        f". Without a decision, {endpoint} approves the first at {min(deadlines):%Y-%m-%d %H:%M} UTC"
+        f". Without a decision, {endpoint} will approve the oldest at {min(deadlines):%Y-%m-%d %H:%M} UTC"
         if deadlines
         else ""
     )

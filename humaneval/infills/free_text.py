@@ -107,8 +107,8 @@ def missing(offers: Sequence[Offer]) -> Missing:
         )
     if all(offer.kind == ALONE for offer in offers):
         return Missing(
-            "There is no model in this folder. Copy a checkpoint into it, or train a small one in ten"
-            " minutes:",
+            f"There is no model in this folder, {Path().absolute()}. Copy a checkpoint into it, or train a"
+            " small one in ten minutes:",
             train,
         )
     return Missing()

@@ -132,11 +132,13 @@ def _untold(pairs: Sequence[Comparison], level: float) -> list[str]:
         )
     if len(odd) == 1:
         found.append(
-            f"whether {odd[0].a} and {odd[0].b} differ stays open, because p and the interval disagree"
+            f"whether {odd[0].a} and {odd[0].b} differ stays open, because p and the interval disagree and"
+            " a difference needs both"
         )
     elif odd:
         found.append(
-            f"{len(odd)} of {len(pairs)} pairs of systems stay open, because p and the interval disagree"
+            f"{len(odd)} of {len(pairs)} pairs of systems stay open, because p and the interval disagree and"
+            " a difference needs both"
         )
     return found
 

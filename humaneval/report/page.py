@@ -67,12 +67,12 @@ def render_report(data: ReportData) -> str:
 
 
 def origin(data: ReportData) -> str:
-    """The rule and the number of responses."""
+    """The number of responses."""
     if data.analysis:
         return provenance(data.analysis)
     table = data.table
     responses = counted(table.exclusions[-1].responses, "response")
-    return f"Rule {table.rule.hash[:12]}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{responses}."
+    return f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{responses}."
 
 
 class Numbers:
@@ -149,7 +149,7 @@ def warnings(data: ReportData) -> list[Warned]:
         )
     if few := phrases.few(data.table):
         heading, _, text = few.partition(": ")
-        found.append(Warned(f"{heading} annotators or stories", f"{text[:1].upper()}{text[1:]}"))
+        found.append(Warned(heading, f"{text[:1].upper()}{text[1:]}"))
     return found
 
 

@@ -264,10 +264,10 @@ def few(table: ScoreTable) -> str:
         return ""
     who = " and ".join(small)
     if 1 in (people, fewest):
-        return (
-            f"Few: {who}. Whatever their intervals, these numbers say nothing about how others would answer."
-        )
-    return f"Few: {who}. With fewer than {FEWEST} of either, intervals are wide and p-values coarse."
+        said = "Whatever their intervals, these numbers say nothing about how others would answer."
+    else:
+        said = f"With fewer than {FEWEST} of either, intervals are wide and p-values coarse."
+    return f"Few annotators or stories: {who}. {said}"
 
 
 def notes(noted: Iterable[tuple[str, str]]) -> list[str]:

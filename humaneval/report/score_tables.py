@@ -38,10 +38,10 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 
 def provenance(analysis: Analysis) -> str:
-    """The rule and the number of responses: the end of every caption."""
+    """The number of responses: the end of every caption."""
     table = analysis.table
     responses = table.exclusions[-1].responses
-    return f"Rule {table.rule.hash[:12]}, n{NBSP}={NBSP}{counted(responses, 'response')}."
+    return f"n{NBSP}={NBSP}{counted(responses, 'response')}."
 
 
 def drawn(analysis: Analysis) -> str:

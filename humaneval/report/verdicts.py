@@ -133,7 +133,7 @@ def left_open(comparisons: Sequence[Comparison], level: float) -> str:
         f"Left open, because p and the {'bound' if 'bound' in reason else 'interval'} disagree:"
         f" {pairs_named(pairs)} ({reason})."
         for reason, pairs in why.items()
-    )
+    ) + " A difference needs both." * bool(why)
 
 
 def family_decides(comparisons: Sequence[Comparison], level: float) -> str:

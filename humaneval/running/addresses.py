@@ -47,6 +47,8 @@ class Places(NamedTuple):
     """The settings with these addresses, for everything that runs here."""
     market_file: Path | None
     """The file of the marketplace to be started; None if one runs already."""
+    joins: bool = False
+    """Whether another program serves this database's forms already, and only the study is put up beside."""
 
     @property
     def market_port(self) -> int:
@@ -57,8 +59,11 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
     """Find free ports, or the servers that run there, and keep the addresses in the database.
 
     `file` is the marketplace's, if none was kept. Raises PrerequisiteError if another program has a port that
-    annotators know, or if the forms are already served; UsageError if HITs lead to another address.
+    annotators know, or if the forms are served already and should be elsewhere; UsageError if HITs lead to
+    another address.
     """
+    if wish == Wish() and are_served(loaded, token):
+        return Places(loaded.settings, None, joins=True)
     kept = kept_addresses(loaded.settings.database)
     port = _forms_port(loaded, wish, engine, study, token)
     settings = loaded.settings.model_copy(update={"port": port, **_public(loaded, wish, port)})
@@ -82,6 +87,11 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
     return Places(settings, started)
 
 
+def are_served(loaded: Loaded, token: str) -> bool:
+    """Whether a program serves the forms of this database where settings say."""
+    return find(loaded.settings.host, loaded.settings.port, token) is Listening.OURS
+
+
 def _to_keep(settings: Settings, kept: Mapping[str, str], started: Path | None) -> dict[str, str]:
     names = ("port", "public_url", "market_url", "market_site", "market_keys", "trusted_proxies")
     file = str(started) if started else kept.get(MARKET_FILE, "")
@@ -95,8 +105,8 @@ def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: s
     if Listening.OURS in (found, before):
         raise PrerequisiteError(
             f"the forms of this database are served already, at {loaded.settings.public_url}",
-            "If that is for the same study, let it run. A second study is put up beside it, and collected"
-            f" with it: {command('publish', study, '--to', 'local')}",
+            "To put a study up there, beside what is up, leave out --port, --market-port and --public-url:"
+            f" {command('up', study)}",
         )
     if found is Listening.NOTHING:
         return port

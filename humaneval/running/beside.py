@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from sqlalchemy import select
 
@@ -22,8 +23,17 @@ class Beside:
     """The other studies that are up where `at` is. Each is collected when somebody has answered, and now and
     then: a static page's answers do not come to our server."""
 
-    def __init__(self, at: StudyAtPlatform, open_at: OpenAt, ending: Ending, trouble: Trouble) -> None:
+    def __init__(
+        self,
+        at: StudyAtPlatform,
+        open_at: OpenAt,
+        ending: Ending,
+        trouble: Trouble,
+        joined: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """`joined` is called once with the name of each."""
         self._at, self._open_at, self._ending, self._trouble = at, open_at, ending, trouble
+        self._joined = joined
         self._open: dict[str, StudyAtPlatform] = {}
         self._seen: dict[str, Pulse] = {}
         self._due: dict[str, float] = {}
@@ -32,7 +42,10 @@ class Beside:
     def __call__(self) -> None:
         """Collect what is due. Troubles are told once each."""
         for name in self._names():
-            other = self._open.setdefault(name, self._open_at(self._at.endpoint, name))
+            if name not in self._open:
+                self._open[name] = self._open_at(self._at.endpoint, name)
+                self._joined(name)
+            other = self._open[name]
             pulse = pulse_of(other)
             if (pulse.answered and pulse != self._seen.get(name)) or time.monotonic() >= self._due.get(
                 name, 0

@@ -39,6 +39,8 @@ class Addresses(NamedTuple):
     forms: str
     started_market: bool
     """Whether the marketplace was started here. Otherwise it was there, and it stays."""
+    joined: bool
+    """Whether the forms were served already, by another `up` say. They stay, too."""
 
 
 class Reporter(Protocol):
@@ -46,6 +48,9 @@ class Reporter(Protocol):
 
     def up(self, addresses: Addresses, published: PublishResult) -> None:
         """Everything is up."""
+
+    def beside(self, study: str) -> None:
+        """Another study is up at the same place, and is collected here."""
 
     def progress(self, line: EndpointStatus) -> None:
         """Somebody opened a form, or sent one."""
@@ -72,16 +77,17 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
     ending, settings, invitation = Ending(), places.settings, ""
     lent = LentMarket(settings.market_url, at.name, reporter.trouble) if places.market_file is None else None
     trouble = lent.trouble if lent else reporter.trouble
-    beside = Beside(at, open_at, ending, trouble)
+    beside = Beside(at, open_at, ending, trouble, reporter.beside)
 
     def look_around() -> None:
-        if not (lent and lent.look()):
+        # Whoever serves the forms collects the others.
+        if not (lent and lent.look()) and not places.joins:
             beside()
 
     with ExitStack() as stack:
         stack.enter_context(until_told(ending))
         if places.market_file is None:
-            _check_market(at)
+            _check_market(at, joins=places.joins)
         else:
             market = market_up(
                 places.market_file,
@@ -90,7 +96,8 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
                 keys=settings.market_keys,
             )
             invitation = stack.enter_context(market).invitation
-        with forms_up(settings, at.engine, open_at, port=settings.port, token=token):
+        forms = forms_up(settings, at.engine, open_at, port=settings.port, token=token)
+        with nullcontext() if places.joins else forms:
             with suppress(EndedError):
                 published = publish_rest(at, settings.public_url, ending)
                 reporter.up(_addresses(at, places, invitation, token), published)
@@ -106,12 +113,13 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
     reporter.ended(standing(at))
 
 
-def _check_market(at: StudyAtPlatform) -> None:
+def _check_market(at: StudyAtPlatform, *, joins: bool) -> None:
     """Raise PrerequisiteError if the marketplace does not answer, or not to us."""
     try:
         at.platform.check_access()
     except HumanEvalError as error:
-        raise PrerequisiteError(error.message, error.hint) from None
+        hint = "Another program serves the forms alone. End it, and run this again." if joins else error.hint
+        raise PrerequisiteError(error.message, hint) from None
 
 
 def publish_rest(at: StudyAtPlatform, public_url: str, ending: Ending) -> PublishResult:
@@ -189,4 +197,5 @@ def _addresses(at: StudyAtPlatform, places: Places, invitation: str, token: str)
         market=settings.market_site or settings.market_url,
         forms=settings.public_url,
         started_market=places.market_file is not None,
+        joined=places.joins,
     )

@@ -50,6 +50,12 @@ def delete_study(engine: Engine, name: str) -> Deleted:
         return Deleted(_delete(session, study))
 
 
+def used_study(engine: Engine, name: str) -> bool:
+    """Whether anything was done with a study, so that it cannot be deleted."""
+    with reading(engine) as session:
+        return is_used(session, get_study(session, name))
+
+
 def refuse_deletion(engine: Engine, name: str) -> None:
     """Raise UsageError if `delete_study` would."""
     with reading(engine) as session:

@@ -97,11 +97,15 @@ class _Reader:
         self.problems: list[Problem] = []
         self.doubtful: dict[int, Problem] = {}
         self.empty: list[Problem] = []
+        self.twice: list[tuple[int, int]] = []
         self.counts: Counter[str] = Counter()
         self.originals = self._originals() if layout.is_long else {}
 
     def contents(self) -> Contents:
         notes = [text.format(n) for text, n in self.counts.items()]
+        if self.twice:
+            twice = f"{len(self.twice):,} ({_pairs(self.twice)})"
+            notes.append(f"sentences that are in the table twice: {twice}; each is used once")
         if self.layout.at(Kind.POSITION) is None and not self.problems:
             places = Counter(blank.position for blank in self.blanks)
             told = ", ".join(f"{at}: {places[at]:,}" for at in sorted(places))
@@ -165,6 +169,8 @@ class _Reader:
                 else f"the cell is empty: a position is a number from 1 to {last}"
             )
             raise _RowError(f"{self._named(Kind.POSITION)}{said}")
+        if row[at].isalpha():  # one of a few words
+            self.counts[f"positions in words: {{:,}} ({row[at]!r} is read as {found})"] += 1
         return found
 
     def _blanks(self, row: Sequence[str], line: int) -> Iterator[tuple[int, Blank]]:
@@ -359,7 +365,7 @@ class _Reader:
             raise _RowError(
                 f"column {column}: {system} has another sentence for this blank on line {first.line}"
             )
-        self.counts["sentences that are in the table twice: {:,}; each is used once"] += 1
+        self.twice.append((line, first.line))
 
     def _not_of_a_system(self, name: str, blank: Blank, text: str) -> bool:
         """Whether a line of a long table is that of the person or of a control. Its text must then agree."""
@@ -373,6 +379,11 @@ class _Reader:
         if as_read([text]) != as_read([blank.original]):
             raise _RowError(f"{self._named(Kind.TEXT)}the text of {name} {NOT_THE_ORIGINAL} {blank.position}")
         return True
+
+
+def _pairs(twice: Sequence[tuple[int, int]]) -> str:
+    """Which lines have the same: `line 7 as line 2`."""
+    return listed([f"line {line} as line {first}" for line, first in dict.fromkeys(twice)])
 
 
 class _Place(NamedTuple):

@@ -332,6 +332,9 @@ def _try_out(
         shown = f"show each of the {every:,} passages {_times(min(times.values()), max(times.values()))}."
     else:
         shown = f"show {len(times):,} of the {every:,} passages; the others are in no form."
+    if (pairs := len(settings.conditions)) and any(len(one.generators) > 1 for one in settings.conditions):
+        stories = counted(len(common), "story", plural="stories")
+        shown += f" They are that many because each of the {stories} is shown in {pairs} comparisons."
     said.append(f"{begun} {shown} {passage_is(settings)}{set_}")
 
 

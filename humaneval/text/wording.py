@@ -31,11 +31,12 @@ def time_taken(minutes: float) -> str:
     """How long something took, with the unit that fits.
 
     >>> time_taken(0.0), time_taken(0.05), time_taken(1.0), time_taken(3.25)
-    ('under a second', '3 seconds', '60 seconds', '3.25 minutes')
+    ('under a second', '3 seconds', '60 seconds', '3 min 15 s')
     """
-    if minutes >= 2:
-        return f"{minutes:g} minutes"
     seconds = round(60 * minutes)
+    if minutes >= 2:
+        whole, rest = divmod(seconds, 60)
+        return f"{whole:,} min {rest} s" if rest else f"{whole:,} minutes"
     return counted(seconds, "second") if seconds else "under a second"
 
 

@@ -59,7 +59,10 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     save(rows())
     made = command("study", "create", "mine", "--from", "table.csv", "--yes")
     assert made.code == 0
-    assert "Study 'mine' created: 20 forms, 80 passages from 20 stories, 4 generators." in made.out
+    assert (
+        "Study 'mine' created: 20 forms, 80 passages from 20 stories, 2 systems, Control and Human."
+        in made.out
+    )
     assert made.out.endswith("Next: humaneval up mine\n")
     assert "The form promises $0.80 for about 4 minutes, $12.00 per hour. You pay people yourself" in made.out
     assert " of such studies find a difference of 10.0 points between two scores." in made.out
@@ -69,6 +72,14 @@ def test_a_table_becomes_a_published_study_with_nothing_imported_before(
     published = command("publish", "mine", "--to", "local", "--json").json
     assert (published["made"], published["assignments"]) == (3, 20)
     assert "study 'mine' was published or used" in command("study", "delete", "mine", "--yes").err
+    again = command("study", "create", "mine", "--from", "table.csv", "--yes")
+    assert again.code == 0
+    assert again.out == (
+        "Study 'mine' is there already: 20 forms, 80 passages from 20 stories, 2 systems, Control and Human."
+        " It stays as it is.\nNext: humaneval status mine\n"
+    )
+    assert "--annotators" not in again.err
+    assert "delete" not in again.err
     save(changed_in("position")[0], name="corrected.csv")
     corrected = command("study", "create", "mine", "--from", "corrected.csv", "--yes")
     assert "It was published or used, so it never changes: choose another name." in corrected.err
@@ -131,7 +142,7 @@ def test_without_a_terminal_the_command_to_repeat_is_said_and_nothing_stored(
     assert "The study can show 20 of the 21 stories." in refused.err
     assert not there.exists()
     monkeypatch.setattr("click.confirm", lambda *told, **more: True)
-    assert "3 generators" in command(*arguments).out
+    assert "1 system, Control and Human" in command(*arguments).out
 
 
 @pytest.mark.parametrize("fault", ["a line", "an infill", "too few", "the study's name", "a generator"])
@@ -289,7 +300,10 @@ def test_a_study_shows_the_passages_of_its_table_alone(command: Command, there: 
     people = [f"Ann{number}" for number in range(20)]
     save([[*story(name), at % 5 + 1, by_a(name), by_b(name)] for at, name in enumerate(people)])
     made = command("study", "create", "second", "--from", "table.csv", "--yes")
-    assert "Study 'second' created: 20 forms, 80 passages from 20 stories, 4 generators." in made.out
+    assert (
+        "Study 'second' created: 20 forms, 80 passages from 20 stories, 2 systems, Control and Human."
+        in made.out
+    )
     for name, first in (("first", "Tom"), ("second", "Ann")):
         assert command("study", "enlarge", name, "--annotators", "20", "--yes").code == 0
         engine = open_engine(f"sqlite:///{there}")

@@ -124,17 +124,25 @@ def test_up_serves_a_study_ends_in_order_and_goes_on_at_the_same_addresses(
     killed = start("study")  # the ports are kept
     again = killed.wait_for("up", made=0)
     assert {**again, "made": 2, "already_up": 0} == addresses
-    second = command("up", "study")
-    assert second.code == 1
-    assert "served already" in second.err
+    second = start("study")  # in another terminal
+    assert second.wait_for("up", made=0)["joined"] is True
+    assert second.end(signal.SIGINT) == 0
     assert people(sqlite_engine, addresses["annotators"], 3, seed=2) == 3
     assert killed.end(signal.SIGKILL) == -signal.SIGKILL
 
     last = start("study")
     last.wait_for("progress", submitted=7)  # also what came before the kill
     study_factory(sqlite_engine, name="other", design={"annotators": 12})
-    beside = command("publish", "other", "--to", "local", "--json").json["preview_urls"][0]
-    assert people(sqlite_engine, beside, 2, seed=4, name="other") == 2
+    other = start("other")
+    beside = other.wait_for("up", made=2, joined=True)
+    assert beside["requester"] == addresses["requester"]
+    last.wait_for("beside", study="other")
+    assert people(sqlite_engine, beside["annotators"], 1, seed=4, name="other") == 1
+    other.wait_for("progress", submitted=1)
+    assert other.end(signal.SIGINT) == 0
+    told = command("publish", "other", "--to", "local")
+    assert "`humaneval up other` shows how far the study is." in told.out
+    assert people(sqlite_engine, beside["annotators"], 1, seed=5, name="other") == 1
     assert people(sqlite_engine, addresses["annotators"], 7, seed=3) == 5
     last.wait_for("complete")
     # Every other command finds the marketplace there, without a setting.
@@ -187,16 +195,18 @@ def test_a_port_of_another_program_is_named_with_the_way_out(study: str, command
 
 
 def test_a_form_server_of_another_database_is_told_from_ours(
-    study: str, command: Command, sqlite_engine: Engine
+    study: str, command: Command, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(create_app(Settings(), sqlite_engine)) as port:
         assert "another form server" in command("up", study, "--port", str(port)).err
     token = token_of(sqlite_engine)
     with running(create_app(Settings(), sqlite_engine, requester_token=token)) as port:
         keep_addresses(sqlite_engine, {"port": str(port), "public_url": f"http://localhost:{port}"})
-        for words in ((), ("--port", str(free_port()))):
-            refused = command("up", study, *words)
-            assert (refused.code, "served already" in refused.err) == (1, True)
+        refused = command("up", study, "--port", str(free_port()))
+        assert (refused.code, "served already" in refused.err) == (1, True)
+        monkeypatch.setenv("HUMANEVAL_MARKET_URL", f"http://127.0.0.1:{free_port()}")
+        alone = command("up", study)
+        assert (alone.code, "serves the forms alone. End it" in alone.err) == (1, True)
 
 
 def test_forms_and_the_marketplace_are_one_site_so_that_frames_may_keep_answers(

@@ -48,7 +48,7 @@ BELOW = replace(PAIR, b="human", family="below human", bound=0.02)
     ],
 )
 def test_a_pair_is_left_open_with_the_reason_if_p_and_interval_disagree(one: Comparison, said: str) -> None:
-    assert left_open([one], 0.95) == (f"Left open, because {said}" if said else "")
+    assert left_open([one], 0.95) == (f"Left open, because {said} A difference needs both." if said else "")
     assert ("disagree" in summary([one], 0.95)) == (bool(said) and one.bound is None)
 
 

@@ -90,14 +90,13 @@ def test_nothing_told_apart_is_said_first_and_is_no_proof_of_being_alike(table: 
 
 def test_a_pair_whose_p_and_interval_disagree_is_said_to_be_left_open(table: ScoreTable) -> None:
     odd = replace(compared("ilm", "sa", "inconclusive"), p=0.039, p_adjusted=0.039)
-    said = "hether ilm and sa differ stays open, because p and the interval disagree."
+    why = "because p and the interval disagree and a difference needs both."
+    said = f"hether ilm and sa differ stays open, {why}"
     assert told(table, odd) == [f"W{said}"]
     assert told(table, odd, compared("ilm", "lm", "inconclusive")) == [
         f"This study shows no difference between ilm and lm, {OPEN}; w{said}"
     ]
-    assert told(table, odd, replace(odd, b="lm")) == [
-        "2 of 2 pairs of systems stay open, because p and the interval disagree."
-    ]
+    assert told(table, odd, replace(odd, b="lm")) == [f"2 of 2 pairs of systems stay open, {why}"]
 
 
 def test_equivalence_comes_with_its_margin(table: ScoreTable) -> None:

@@ -512,6 +512,14 @@ def test_each_fault_names_its_line_and_column() -> None:
     )
 
 
+def test_lines_that_are_there_twice_are_named_and_positions_in_words_are_said() -> None:
+    rows = wide()
+    rows[5][5] = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}[rows[5][5]]
+    notes = read(saved([*rows, list(rows[2]), list(rows[2])])).contents.notes
+    assert f"positions in words: 1 ({rows[5][5]!r} is read as {wide()[5][5]})" in notes
+    assert any("in the table twice: 4 (line 10 as line 3, line 11 as line 3);" in note for note in notes)
+
+
 def test_one_id_for_two_stories_is_refused() -> None:
     rows = [[("id" if not at else "a" if at < 3 else at), *row] for at, row in enumerate(wide())]
     assert problem_of(rows) == "table.csv:3: column id: 'a' has other sentences on line 2"

@@ -267,7 +267,9 @@ def test_stories_are_counted_for_each_generator_where_few_are_warned_of() -> Non
     table = score(responses(annotators=1).assign(choice=lambda frame: frame["position"]))
     uneven = [replace(row, stories=1 + 2 * (at == 0)) for at, row in enumerate(table.scores)]
     few = phrases.few(replace(table, scores=tuple(uneven)))
-    assert few.startswith("Few: a single annotator and 1 to 3 stories for each generator.")
+    assert few.startswith(
+        "Few annotators or stories: a single annotator and 1 to 3 stories for each generator."
+    )
     alike = [replace(row, stories=4) for row in table.scores]
     assert "and 4 stories for each generator." in phrases.few(replace(table, scores=tuple(alike)))
 

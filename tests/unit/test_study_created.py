@@ -31,7 +31,9 @@ def test_the_difference_of_a_warning_is_called_assumed_only_if_nobody_chose_it()
     assert (
         " of such studies find a difference of 10.0 points between two scores. To find it in 80% of" in told
     )
-    assert told.endswith("The 10.0 points are assumed: smallest_effect under [analysis] sets them.")
+    assert told.endswith(
+        "The 10.0 points are assumed: smallest_effect under [analysis] of study.toml sets them."
+    )
     chosen = replace(planned, smallest_effect=0.12)
     assert "assumed" not in power_warning(chosen, outlook(chosen))
 
@@ -55,7 +57,8 @@ def test_a_cue_that_finds_sentences_does_not_stop_the_study_and_what_it_means_is
         told = capsys.readouterr().out
         told = " ".join(told.split())
         assert "always marking the sentence with the rarest words finds 65% of the sentences by a;" in told
-        assert "; the first sentence finds 65% of the sentences by a. You can continue; report it" in told
+        assert "; the first sentence finds 65% of the sentences by a. By chance it would be 20%." in told
+        assert "You can continue; the report shows this under Cues." in told
         assert told.count("always marking") == 1
     tell_outlook(planned, outlook(planned), ())
     assert "always marking" not in capsys.readouterr().out

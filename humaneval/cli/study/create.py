@@ -14,6 +14,8 @@ from humaneval.cli.study.from_table import Source, from_options, make_from_table
 from humaneval.cli.study.pay import made_anew, pay
 from humaneval.cli.study.plan import plan_document
 from humaneval.cli.study.plan_text import tell_outlook
+from humaneval.crowd.addresses import endpoints_of
+from humaneval.crowd.status import study_status
 from humaneval.domain import POSITIONS
 from humaneval.errors import HumanEvalError
 from humaneval.infills.doubtful import told
@@ -22,7 +24,8 @@ from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
 from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, LeftOut, create_study
-from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.delete import used_study
+from humaneval.study.file import DesignSection, StudyFile, read_study_file
 from humaneval.study.from_table_settings import Asked, passage_is
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
@@ -101,8 +104,9 @@ def create(
             {**_document(name, made), "doubts": found, "hourly": hourly, **more, **_plan_document(app, name)}
         )
     else:
-        _tell(app, name, settings, made, file, was_asked=source is not None)
-        say(f"Next: {command('publish', name, '--to', 'local') if source is None else command('up', name)}")
+        used = made.was_there and used_study(app.engine, name)
+        _tell(app, name, settings, made, file, was_asked=source is not None, used=used)
+        say(f"Next: {_next(app, name, from_table=source is not None, used=used)}")
 
 
 def _document(name: str, made: Created) -> dict[str, Any]:
@@ -122,7 +126,14 @@ def _document(name: str, made: Created) -> dict[str, Any]:
 
 
 def _tell(
-    app: App, name: str, settings: StudyFile, made: Created, file: Path | None, *, was_asked: bool
+    app: App,
+    name: str,
+    settings: StudyFile,
+    made: Created,
+    file: Path | None,
+    *,
+    was_asked: bool,
+    used: bool,
 ) -> None:
     left = made.left_out
     if was_asked:  # the question said already how many stories the table gives
@@ -130,16 +141,38 @@ def _tell(
     for line in [*_left_out(left, settings.design.positions), *told(made.doubtful)]:
         say(line, err=True)
     say(
-        f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'form')},"
-        f" {counted(made.passages, 'passage')} from"
-        f" {counted(made.stories, 'story', plural='stories')},"
-        f" {counted(len(settings.design.generators), 'generator')}."
-        + ("" if was_asked else f" {passage_is(settings)}")
+        f"Study {name!r} {'is there already' if made.was_there else 'created'}:"
+        f" {counted(made.rows, 'form')}, {counted(made.passages, 'passage')} from"
+        f" {counted(made.stories, 'story', plural='stories')}, {_who(settings.design)}."
+        + (" It stays as it is." if made.was_there else "" if was_asked else f" {passage_is(settings)}")
     )
+    if used:
+        return
     no_contact = "" if settings.consent.contact else " It names no contact."
     say(f"{pay(settings.hit)}{no_contact} {made_anew(name, file)}")
     _tell_plan(app, name)
     say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
+
+
+def _who(design: DesignSection) -> str:
+    """The systems of a study, and what they are compared with: `2 systems, Control and Human`."""
+    beside = [
+        name
+        for name, role in (("Control", design.control), ("Human", design.human))
+        if role in design.generators
+    ]
+    systems = counted(len(design.generators) - len(beside), "system")
+    return f"{systems}, {' and '.join(beside)}" if beside else systems
+
+
+def _next(app: App, name: str, *, from_table: bool, used: bool) -> str:
+    """The command that goes on with a study: for one that was published or used, a look at how it stands."""
+    if used:
+        study = app.study(name)
+        here = endpoints_of(study) in ((), ("local",))
+        missing = any(line.submitted < line.planned for line in study_status(study))
+        return command("up", name) if here and missing and app.started_by(name) else command("status", name)
+    return command("up", name) if from_table else command("publish", name, "--to", "local")
 
 
 def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:

@@ -15,11 +15,12 @@ from rich.table import Table
 from sqlalchemy import Engine
 
 from humaneval.cli.run import App, console, say
-from humaneval.errors import DeclinedError, InputError, StoreError, UsageError
+from humaneval.errors import DeclinedError, HumanEvalError, InputError, StoreError, UsageError
 from humaneval.infills.blanks import select_stories
 from humaneval.progress import progress
 from humaneval.stories import Problem, read_stories
 from humaneval.study.create import Created, refuse_names, refuse_study
+from humaneval.study.delete import used_study
 from humaneval.study.file import StudyFile
 from humaneval.study.from_table import (
     number_of_infills,
@@ -132,7 +133,8 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     contents = contents_of(table, layout, known, split=split, rest=rest)
     if not layout.brings_stories and not more:
         _refuse_unknown(source, layout, contents)
-    told = _notes(contents, _checked(source, contents, asked, name))
+    used = _is_used(app, name)  # then no setting can be chosen any more
+    told = _notes(contents, _checked(source, contents, asked, name), used=used)
     _tell(told)
     _ask(source.yes, name, source.file)
     engine = app.made_engine
@@ -144,12 +146,20 @@ def make_from_table(app: App, name: str, source: Source, asked: Asked) -> MadeFr
     refuse_another_table(engine, name, settings, contents, settled.only)
     refuse_study(engine, name, settings)
     refuse_stored(engine, name, generators, settings, contents)
-    _tell(note for note in _notes(contents, settled) if note not in told)
+    _tell(note for note in _notes(contents, settled, used=used) if note not in told)
     with progress("Storing the table", number_of_infills(contents, generators), unit="infills") as advance:
         made = store_table(engine, name, settings, text, contents, generators, settled.only, advance)
     if not made.was_there:  # other blanks of these stories were never meant to be filled
         made = replace(made, left_out=replace(made.left_out, lacking=settled.lacking))
     return MadeFromTable(made, settings, _document(source, table, layout, contents, settled))
+
+
+def _is_used(app: App, name: str) -> bool:
+    """Whether there is such a study, and it was published or used."""
+    try:
+        return used_study(app.engine, name)
+    except HumanEvalError:
+        return False
 
 
 def _with_stories(app: App, source: Source, layout: Layout) -> Engine:
@@ -326,8 +336,8 @@ def _again(name: str, file: Path) -> str:
     return command("study", "create", name, "--from", file, "--yes", *options)
 
 
-def _notes(contents: Contents, settled: Settled) -> list[str]:
-    """Lines about what there is to know before the study is stored."""
+def _notes(contents: Contents, settled: Settled, *, used: bool) -> list[str]:
+    """Lines about what there is to know before the study is stored; of one in use, not what was settled."""
     lines = [f"Note: {note}." for note in contents.notes]
     if contents.empty:
         cells = counted(len(contents.empty), "cell has", plural="cells have")
@@ -342,7 +352,7 @@ def _notes(contents: Contents, settled: Settled) -> list[str]:
     in_study = set(settled.read.settings.design.generators)
     if aside := {name for name, entries in contents.systems.items() if entries} - in_study:
         lines.append(f"Note: stored, but not in this study: {listed(sorted(aside))}.")
-    return [*lines, *settled.said]
+    return lines if used else [*lines, *settled.said]
 
 
 def _document(

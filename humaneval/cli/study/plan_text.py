@@ -109,8 +109,8 @@ def _assumed(planned: Plan) -> str:
     if planned.smallest_effect != AnalysisSection().smallest_effect:
         return ""
     return (
-        f" The {points(planned.smallest_effect, planned)} are assumed: smallest_effect under [analysis] sets"
-        " them."
+        f" The {points(planned.smallest_effect, planned)} are assumed: smallest_effect under [analysis] of"
+        " study.toml sets them."
     )
 
 
@@ -191,9 +191,9 @@ def _tell_size(planned: Plan, seen: Outlook, more: str = "") -> None:
         if planned.controls
         else ""
     )
-    judged = f"{seen.responses:.0f} responses to each generator"
+    judged = f"{seen.responses:.0f} responses to each system"
     if planned.foreseen.pairwise:
-        judged = f"{seen.responses:.0f} comparisons show each generator"
+        judged = f"{seen.responses:.0f} comparisons show each system"
         if planned.in_pairs < 1:
             judged += f", and {seen.responses * planned.in_pairs:.0f} the same two,"
     say(f"{crowd(planned)}: about {judged}{counting}.{more}")
@@ -365,8 +365,9 @@ def _tell_telling(planned: Plan, cues: Sequence[CueScore]) -> None:
         clauses.append(f"the {marked} finds {found}")
     places = any(cue.cue in PLACES for cue in telling)
     say(
-        f"Without reading a story, always marking {'; '.join(clauses)}. You can continue; report it with"
-        f" the scores.{' Blanks at all positions help.' if places else ''}"
+        f"Without reading a story, always marking {'; '.join(clauses)}. By chance it would be"
+        f" {percent(1 - planned.foreseen.chance)}. You can continue; the report shows this under Cues."
+        f"{' Blanks at all positions help.' if places else ''}"
     )
 
 

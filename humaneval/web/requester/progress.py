@@ -207,7 +207,6 @@ class Said(NamedTuple):
 
 
 _OPERATIONS = {
-    "exclude": "a person who took part gets no second form",
     "readmit": "a person may take part again",
     "block": "a worker is blocked",
     "unblock": "a worker is not blocked any more",
@@ -216,16 +215,16 @@ _OPERATIONS = {
     "ask for a return": "a person is asked to return a form",
     "codes": "the codes at the end of a form are known",
     "postback": "the panel knows that a person is done",
-    "publish": "a HIT is up",
+    "publish": "a task is up",
     "publish link": "a link is up",
     "invite": "a link is up",
     "approve": "a form is approved",
     "reject": "a form is rejected",
     "bonus": "a bonus is paid",
-    "compensate": "a HIT that makes good for lost work is up",
+    "compensate": "a task that makes good for lost work is up",
     "notify": "a letter is sent",
-    "close": "a HIT is taken down",
-    "balance": "the balance before the first HIT is known",
+    "close": "a task is taken down",
+    "balance": "the balance before the first task is known",
 }
 
 

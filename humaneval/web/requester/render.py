@@ -60,9 +60,18 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": _moment, "part": lambda text: quote(str(text), safe="")}
+    environment.filters["whole"] = _whole
     environment.globals |= {"amount": amount, "between": between, "counted": counted}
     environment.globals |= {"left_out": left_out, "time_taken": time_taken}
     return environment
+
+
+def _whole(command: str) -> Markup:
+    """A command whose options are not broken over two lines: browsers break after a hyphen."""
+    return Markup(" ").join(
+        Markup('<span class="option">{}</span>').format(word) if word.startswith("-") else word
+        for word in command.split(" ")
+    )
 
 
 def _moment(at: datetime | None) -> Markup:

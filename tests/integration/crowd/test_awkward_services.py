@@ -140,4 +140,4 @@ def test_C16_the_moment_of_automatic_approval_is_the_studys_and_status_counts_do
         submitted = session.scalars(select(AssignmentRow.submitted_at)).one()
     assert submitted is not None
     assert line.auto_approval_at == status.next_auto_approval == submitted + timedelta(days=2)
-    assert "local approves the first form that waits in 48 hours" in verb("status", "study").out
+    assert "local will approve the oldest form that waits, in 48 hours" in verb("status", "study").out

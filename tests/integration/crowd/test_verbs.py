@@ -41,7 +41,7 @@ def test_status_says_where_what_and_how_much(
     assert "1 submitted, 1 of them new; 4 responses" in verb("collect", "study").out
     waiting = verb("status", "study").out
     assert "local: 1 of 4 submitted" in waiting
-    assert "Without a decision, local approves the first form that waits in 72 hours" in waiting
+    assert "Without a decision, local will approve the oldest form that waits, in 72 hours" in waiting
     assert "you owe people $0.00, and" in waiting
     assert "$0.80 will be due when 1 form is approved." in waiting
     assert "1 form waits for approval. Without a decision, " in verb("review", "study").out
