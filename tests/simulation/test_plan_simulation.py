@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import answers_correlation
 from humaneval.planning.simulation import Layout, layout, odds_of, simulate
+from humaneval.scoring.questions.question import question_names
 from humaneval.statistics.intervals import Interval
-from humaneval.study.plan import draft
+from humaneval.study.file import read_study_file
+from humaneval.study.plan import draft, plan_of
 
 
 def unrelated(workers: int) -> Layout:
@@ -132,3 +135,30 @@ class Wide:
 
     p = 0.0001
     interval = Interval(-0.1, 0.5)
+
+
+def of_question(question: str, **more: Any) -> Plan:
+    names = ["control", "a", "b", "human"]
+    design = {"generators": names, "annotators": 120}
+    answers = {"points": 7} if question == "rate" else {}
+    overrides = {"question": question, "answers": answers, "design": design, "analysis": more}
+    return plan_of(read_study_file(None, overrides=overrides).settings, stories=200)
+
+
+@pytest.mark.parametrize("question", question_names())
+def test_simulated_studies_of_each_question_find_about_what_the_formula_says(question: str) -> None:
+    plan = of_question(question, smallest_effect=0.15)
+    rows, pair = draft(plan)
+    power = outlook(plan).power
+    assert power is not None
+    assert simulate(plan, rows, 100, pair).power == pytest.approx(power, abs=0.2)
+    nothing = of_question(question, smallest_effect=1e-6)
+    assert simulate(nothing, rows, 120, pair).power <= 0.06  # one side of 5 %
+
+
+@pytest.mark.parametrize("question", question_names())
+def test_simulated_systems_below_human_are_found_on_one_side(question: str) -> None:
+    plan = replace(of_question(question, smallest_effect=0.25), comparisons=0, below_human=2)
+    rows, pair = draft(plan)
+    found = simulate(plan, rows, 100, pair).power
+    assert found > 0.5

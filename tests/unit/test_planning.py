@@ -6,7 +6,6 @@ from dataclasses import replace
 from decimal import Decimal
 from math import comb, sqrt
 from statistics import NormalDist
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,10 +24,6 @@ from humaneval.planning.power import (
     power_unpaired,
     sd_of_icc,
 )
-from humaneval.planning.simulation import simulate
-from humaneval.scoring.questions.question import question_names
-from humaneval.study.file import read_study_file
-from humaneval.study.plan import draft, plan_of
 from tests.unit.mcnemar import bonett_price_low, mcnemar_exact, mcnemar_mid
 
 SHARE = st.floats(0.02, 0.98)
@@ -304,30 +299,3 @@ def test_forms_that_show_some_generators_give_each_fewer_responses_and_fewer_pai
     assert outlook(single).correlation == 0
     # All responses are compared, as the analysis does it: not only those by the same annotator.
     assert chances(replace(part, annotators=1400)).power > connor(0.4, 0.5, 200) + 0.2
-
-
-def of_question(question: str, **more: Any) -> Plan:
-    names = ["control", "a", "b", "human"]
-    design = {"generators": names, "annotators": 120}
-    answers = {"points": 7} if question == "rate" else {}
-    overrides = {"question": question, "answers": answers, "design": design, "analysis": more}
-    return plan_of(read_study_file(None, overrides=overrides).settings, stories=200)
-
-
-@pytest.mark.parametrize("question", question_names())
-def test_simulated_studies_of_each_question_find_about_what_the_formula_says(question: str) -> None:
-    plan = of_question(question, smallest_effect=0.15)
-    rows, pair = draft(plan)
-    power = outlook(plan).power
-    assert power is not None
-    assert simulate(plan, rows, 100, pair).power == pytest.approx(power, abs=0.2)
-    nothing = of_question(question, smallest_effect=1e-6)
-    assert simulate(nothing, rows, 120, pair).power <= 0.06  # one side of 5 %
-
-
-@pytest.mark.parametrize("question", question_names())
-def test_simulated_systems_below_human_are_found_on_one_side(question: str) -> None:
-    plan = replace(of_question(question, smallest_effect=0.25), comparisons=0, below_human=2)
-    rows, pair = draft(plan)
-    found = simulate(plan, rows, 100, pair).power
-    assert found > 0.5
