@@ -244,7 +244,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
 
 
 def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
-    """Pay, and say whether it was this call that paid."""
+    """Pay, and say whether it was this call that paid, or that finished a try which paid."""
 
     def pay() -> bool:
         # An earlier try may have paid. The platform forgets the token after a while, but not the payment. And
@@ -256,7 +256,7 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
                 if there.amount == bonus.amount and there.reason in (None, bonus.reason)
             ]
             if len(paid) > bonus.alike:
-                return False
+                return bonus.intent.attempted
             if bonus.unsure:
                 raise _unconfirmed(at, bonus)
         if bonus.given_back:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Mapping, MutableMapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from flask import Flask, current_app, request
+from flask.templating import Environment
+from jinja2 import Template
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 from werkzeug.wrappers import Response
@@ -118,8 +121,28 @@ def frames_of(app: Flask) -> Flask:
     return beside
 
 
+_compiling = threading.RLock()
+
+
+class _Templates(Environment):
+    """Of a crowd that comes to a new server, one thread compiles a template for all."""
+
+    def get_template(
+        self,
+        name: str | Template,
+        parent: str | None = None,
+        globals: MutableMapping[str, Any] | None = None,
+    ) -> Template:
+        with _compiling:
+            return super().get_template(name, parent, globals)
+
+
+class _Pages(Flask):
+    jinja_environment = _Templates
+
+
 def _application(site: WorkerSite, config: Mapping[str, object]) -> Flask:
-    app = Flask(__name__)
+    app = _Pages(__name__)
     app.config.update(
         config,
         MAX_CONTENT_LENGTH=MOST_BYTES,

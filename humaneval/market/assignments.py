@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 from sqlalchemy.orm import defer, joinedload
 
 from humaneval.market.events import note
@@ -24,6 +24,15 @@ from humaneval.market.tables.workers import Worker
 WORK_ON_A_PAGE = 100
 MOST_IN_HAND = 25
 """How many HITs a worker can hold at once, as at Mechanical Turk. Else one person could take them all."""
+_IN_HAND = (
+    select(Assignment)
+    .join(Assignment.hit)
+    .where(
+        Hit.id == bindparam("hit"),
+        Assignment.worker_number == bindparam("worker"),
+        Assignment.state == State.ACCEPTED,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +45,7 @@ class Work:
 
 def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
     """The assignment of a HIT that this worker has in hand, if any."""
-    return work.session.scalar(
-        select(Assignment)
-        .join(Assignment.hit)
-        .where(
-            Hit.id == hit_id, Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
-        )
-    )
+    return work.session.scalar(_IN_HAND, {"hit": hit_id, "worker": worker.number})
 
 
 def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool = False) -> Assignment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import invalid
@@ -12,6 +12,7 @@ from humaneval.market.tables.workers import Worker, WorkerBlock
 from humaneval.market.workers import find_worker
 
 MOST_BLOCKS = 100_000
+_BLOCK_OF = select(WorkerBlock.number).where(WorkerBlock.worker_number == bindparam("worker"))
 
 
 def create_worker_block(work: Transaction, params: Params) -> Reply:
@@ -49,7 +50,4 @@ def list_worker_blocks(work: Transaction, params: Params) -> Reply:
 
 def is_blocked(work: Transaction, worker: Worker) -> bool:
     """Whether this worker is blocked from seeing and accepting HITs."""
-    return (
-        work.session.scalar(select(WorkerBlock.number).where(WorkerBlock.worker_number == worker.number))
-        is not None
-    )
+    return work.session.scalar(_BLOCK_OF, {"worker": worker.number}) is not None

@@ -25,7 +25,7 @@ AT_ONCE = 50
 
 def something_is_due(work: Transaction) -> bool:
     """Whether a deadline has passed that was not applied yet."""
-    return bool(work.session.scalar(_ANYTHING_DUE, _moments(work.now)))
+    return bool(work.session.connection().scalar(_ANYTHING_DUE, _moments(work.now)))
 
 
 def turning_points(work: Transaction) -> list[datetime]:

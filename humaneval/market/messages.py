@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 
 from humaneval.market.protocol.refusals import invalid
 from humaneval.market.protocol.values import Params, Reply, text
@@ -16,6 +16,11 @@ MOST_AT_ONCE = 100
 MESSAGES_ON_A_PAGE = 100
 
 LONGEST_SUBJECT, LONGEST_MESSAGE = 200, 4096
+_UNREAD = (
+    select(func.count())
+    .select_from(Message)
+    .where(Message.worker_number == bindparam("worker"), Message.read.is_(False))
+)
 
 
 def notify_workers(work: Transaction, params: Params) -> Reply:
@@ -58,10 +63,7 @@ def messages_of(work: Transaction, worker: Worker, *, before: int | None = None)
 
 def unread(work: Transaction, worker: Worker) -> int:
     """How many messages a worker has not marked as read."""
-    query = select(func.count()).select_from(Message)
-    return (
-        work.session.scalar(query.where(Message.worker_number == worker.number, Message.read.is_(False))) or 0
-    )
+    return work.session.connection().scalar(_UNREAD, {"worker": worker.number}) or 0
 
 
 def _reviewed(work: Transaction, workers: Iterable[Worker]) -> set[int]:

@@ -86,10 +86,14 @@ def score_known_answers(work: Transaction, assignment: Assignment) -> None:
 
 
 _DUE = select(Hit).where(Hit.policy_due, Hit.status == "Reviewable")
+_ANY_DUE = _DUE.with_only_columns(Hit.number).limit(1)
 
 
 def apply_due_policies(work: Transaction) -> None:
     """Apply the HIT review policy of every HIT that has become Reviewable, once each time it does so."""
+    work.session.flush()
+    if work.session.connection().scalar(_ANY_DUE) is None:  # as nearly always, and quick to know
+        return
     for hit in work.session.scalars(_DUE).all():
         hit.policy_due = False
         _measure_agreement(work, hit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from humaneval.market.protocol.countries import country_names
 from humaneval.market.protocol.identifiers import new_worker_id
@@ -14,6 +14,9 @@ from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.workers import Worker
 
 LONGEST_NAME = 100
+# Every request needs these, so they are built once.
+_WITH_ID = select(Worker).where(Worker.id == bindparam("id"))
+_WITH_HANDLE = select(Worker).where(Worker.handle == bindparam("handle"))
 
 
 def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) -> Worker:
@@ -43,7 +46,7 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
 
 def find_worker(work: Transaction, worker_id: str) -> Worker:
     """The worker with this id. Raises RefusedError, in the real service's words."""
-    worker = work.session.scalar(select(Worker).where(Worker.id == worker_id))
+    worker = work.session.scalar(_WITH_ID, {"id": worker_id})
     if worker is None:
         raise RefusedError(
             "WorkerDoesNotExist", f"WorkerId is invalid. No worker here has the id {worker_id}."
@@ -53,14 +56,14 @@ def find_worker(work: Transaction, worker_id: str) -> Worker:
 
 def find_named(work: Transaction, name: str) -> Worker | None:
     """The worker of this name, in upper or lower case, if there is one."""
-    return work.session.scalar(select(Worker).where(Worker.handle == _handle(name)))
+    return work.session.scalar(_WITH_HANDLE, {"handle": _handle(name)})
 
 
 def find_bearer(work: Transaction, bearer: Pass | None) -> Worker | None:
     """The worker that a link or a cookie names, unless it was revoked."""
     if bearer is None:
         return None
-    worker = work.session.scalar(select(Worker).where(Worker.id == bearer.worker_id))
+    worker = work.session.scalar(_WITH_ID, {"id": bearer.worker_id})
     return worker if worker is not None and bearer in (pass_for(worker), signed_in_pass(worker)) else None
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
 from humaneval.store.engine import store_errors
-from humaneval.store.files import backup_name, make_private
+from humaneval.store.files import PRIVATE, backup_name
 from humaneval.store.tables import METADATA
 from humaneval.store.types import now
 from humaneval.text import command
@@ -168,7 +168,7 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     try:
         if target.exists():
             raise FileExistsError
-        make_private(part)
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
             live.backup(copy)
         while not _placed(part, target):

@@ -66,20 +66,13 @@ def context() -> Context:
     return found
 
 
-_UNKNOWN = {
-    "hit": ("unknown_hit_heading", "unknown_hit_text"),
-    "link": ("unknown_link_heading", "unknown_link_text"),
-}
-
-
-def unknown(what: str) -> Response:
-    """For an address that leads to no `hit`, or to no `link`.
+def unknown(heading: str, text: str) -> Response:
+    """For an address that leads to no HIT or link.
 
     Raises StoreError if the database is another one than at the start. Whoever sends answers gets them back.
     """
     if request.method == "POST":
         context().identity.check()
-    heading, text = _UNKNOWN[what]
     return message(heading, text, status=404)
 
 

@@ -118,7 +118,7 @@ def show(hit_key: str) -> Response:
     """The preview, or the row of this assignment. The first accepted GET claims it, and nothing else does."""
     hit = _known(hit_with(hit_key))
     if hit is None:
-        return unknown("hit")
+        return _unknown()
     ids = read_ids(request.args, PARAMETERS)
     assignment, worker = ids["assignmentId"], ids["workerId"]
     if only_looking():
@@ -153,7 +153,7 @@ def move(hit_key: str) -> Response:
     """The worker has returned the HIT with their form: the form moves here. Repeating it changes nothing."""
     hit = _known(hit_with(hit_key))
     if hit is None:
-        return unknown("hit")
+        return _unknown()
     try:
         signed_for, query = context().signer.loads(request.form.get("token", ""), salt=MOVE)
     except BadSignature:
@@ -171,12 +171,12 @@ def answer(hit_key: str) -> Response:
     try:
         assignment_id, origin = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return unknown("hit") if _known(hit_with(hit_key)) is None else messages.invalid()
+        return _unknown() if _known(hit_with(hit_key)) is None else messages.invalid()
     work = work_with(assignment_id)
     hit = _known(work.hit)
     if hit is None or hit.key != hit_key:
         known = _known(hit_with(hit_key))
-        return unknown("hit") if known is None else _other_hit()
+        return _unknown() if known is None else _other_hit()
     if work.answered is None:
         fields = known_fields(request.form, work)
         gaps = with_gaps(work, fields)
@@ -195,7 +195,7 @@ def decline(hit_key: str) -> Response:
     changes nothing."""
     hit = _known(hit_with(hit_key))
     if hit is None:
-        return unknown("hit")
+        return _unknown()
     try:
         assignment_id, _ = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
@@ -209,6 +209,10 @@ def decline(hit_key: str) -> Response:
     return messages.message("declined_heading", "declined_text", leave=leave)
 
 
+def _unknown() -> Response:
+    return unknown("unknown_hit_heading", "unknown_hit_text")
+
+
 def _other_hit() -> Response:
     return messages.message("other_hit_heading", "open_hit", status=400)
 
@@ -219,7 +223,7 @@ def sent(hit_key: str) -> Response:
     try:
         assignment_id, origin = context().signer.loads(request.args.get("token", ""))
     except BadSignature:
-        return unknown("hit") if _known(hit_with(hit_key)) is None else messages.invalid()
+        return _unknown() if _known(hit_with(hit_key)) is None else messages.invalid()
     work = work_with(assignment_id)
     hit = _known(work.hit)
     if hit is None or hit.key != hit_key or work.answered is None:
@@ -292,7 +296,7 @@ def _refusal(hit: FoundHit, found: Opened, leave: str) -> Response | None:
     """The page for a worker who gets no form, with the way to return the HIT at `leave`; else None."""
     outcome = found.outcome
     if outcome is Outcome.UNKNOWN:
-        return unknown("hit")
+        return _unknown()
     if outcome is Outcome.LIMIT:
         return messages.limit(hit.settings.design.rows_per_annotator, leave)
     if outcome is Outcome.KEPT_OUT:

@@ -77,7 +77,7 @@ def welcome(key: str) -> Response:
     """What the study is about, and a button to begin. Nothing is stored."""
     hit = _find(key)
     if hit is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     if only_looking():
         return Response(status=204)
     # Each page of an open link stands for one person: pressing its button twice claims one row.
@@ -107,7 +107,7 @@ def begin(key: str) -> Response:
     """Claim a row for this person and redirect to it: an address to come back to."""
     hit = _find(key)
     if hit is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     given = _given(hit, request.form)
     visitor = _visitor(hit, given)
     if visitor is None:
@@ -145,7 +145,7 @@ def show(key: str, token: str) -> Response:
     hit = _find(key)
     assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     if only_looking():
         return Response(status=204)
     found = reopened(hit, assignment_id)
@@ -166,7 +166,7 @@ def answer(key: str, token: str) -> Response:
     hit = _find(key)
     assignment_id = claim_of(f"take {key}", token)
     if hit is None or assignment_id is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     work = work_with(assignment_id)
     if work.answered is None:
         fields = known_fields(request.form, work)
@@ -272,7 +272,7 @@ def _refusal(hit: FoundHit, found: Opened, visitor: _Visitor | None = None) -> R
         return _sent_away(Ended.SCREENED_OUT, hit, visitor, "kept_out_heading", "kept_out_link")
     if found.outcome is Outcome.FULL:
         return _sent_away(Ended.QUOTA_FULL, hit, visitor, "full_heading", "full_link")
-    return unknown("link")
+    return unknown("unknown_link_heading", "unknown_link_text")
 
 
 def _sent_away(

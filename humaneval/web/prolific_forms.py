@@ -58,7 +58,7 @@ def begin(key: str) -> Response:
     """Give this submission its row, and redirect to an address without ids. Repeating it changes nothing."""
     hit = _find(key)
     if hit is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     if only_looking():
         return Response(status=204)
     ids = read_ids(request.args, [PARTICIPANT, SESSION, STUDY])
@@ -112,7 +112,7 @@ def show(key: str, token: str) -> Response:
     """The person's form, or the way back to Prolific if it is answered."""
     hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
     if hit is None or assignment_id is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     if only_looking():
         return Response(status=204)
     found = reopened(hit, assignment_id)
@@ -131,7 +131,7 @@ def answer(key: str, token: str) -> Response:
     """Store the answers, and only then lead back to Prolific. Sending twice changes nothing."""
     hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
     if hit is None or assignment_id is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     work = work_with(assignment_id)
     if work.answered is None:
         fields = known_fields(request.form, work)
@@ -150,7 +150,7 @@ def decline(key: str, token: str) -> Response:
     is kept about them. Repeating it changes nothing."""
     hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
     if hit is None or assignment_id is None:
-        return unknown("link")
+        return unknown("unknown_link_heading", "unknown_link_text")
     with connected(context().engine) as connection:
         work = find_work(connection, assignment_id)
     if work is not None and work.answered is not None:
@@ -194,7 +194,7 @@ def _refusal(hit: FoundHit, found: Opened) -> Response | None:
         return message("kept_out_heading", "kept_out_link", "give_place_back", back=back)
     if found.outcome in (Outcome.FULL, Outcome.BEYOND):
         return message("full_heading", "full_link", "give_place_back")
-    return unknown("link")
+    return unknown("unknown_link_heading", "unknown_link_text")
 
 
 def _stranger() -> Response:
