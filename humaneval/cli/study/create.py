@@ -171,8 +171,9 @@ def _who(design: DesignSection) -> str:
         for name, role in (("Control", design.control), ("Human", design.human))
         if role in design.generators
     ]
-    systems = counted(len(design.generators) - len(beside), "system")
-    return f"{systems}, {' and '.join(beside)}" if beside else systems
+    number = len(design.generators) - len(beside)
+    systems = [counted(number, "system")] if number else []
+    return ", ".join([*systems, *filter(None, [" and ".join(beside)])])
 
 
 def _next(app: App, name: str, *, from_table: bool, used: bool) -> str:
