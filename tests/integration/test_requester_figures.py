@@ -235,6 +235,13 @@ def test_early_scores_are_hidden_and_then_are_those_of_score(half: Pages, comman
     assert rows == expected
 
 
+def test_that_a_person_gets_no_second_form_is_no_news(half: Pages) -> None:
+    news = half.get("study/study/").text.partition('id="said"')[2].partition("</section>")[0]
+    assert "Latest news" in news
+    assert "exclude" not in news
+    assert "second form" not in news
+
+
 def without_spans(page: str) -> str:
     """A page without the marks that keep options on one line."""
     return re.sub(r'<span class="option">(.*?)</span>', r"\1", page)

@@ -22,6 +22,7 @@ from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
+from humaneval.scoring.questions.question import DETECT
 from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.delete import used_study
@@ -149,9 +150,18 @@ def _tell(
     if used:
         return
     no_contact = "" if settings.consent.contact else " It names no contact."
-    say(f"{pay(settings.hit)}{no_contact} {made_anew(name, file)}")
+    say(f"{pay(settings.hit)}{_for_another(settings)}{no_contact} {made_anew(name, file)}")
     _tell_plan(app, name)
     say(f"More about what it can find out, and what it costs: {command('study', 'plan', name)}")
+
+
+def _for_another(settings: StudyFile) -> str:
+    """That the bundled time and pay are meant for another question, if nobody has set the study's own."""
+    bundled = read_study_file(None).settings.hit
+    same = (settings.hit.reward, settings.hit.expected_minutes) == (bundled.reward, bundled.expected_minutes)
+    if settings.asked.name == DETECT or not same:
+        return ""
+    return " That is meant for detect: try the form yourself, and set the minutes that it takes."
 
 
 def _who(design: DesignSection) -> str:
@@ -161,8 +171,9 @@ def _who(design: DesignSection) -> str:
         for name, role in (("Control", design.control), ("Human", design.human))
         if role in design.generators
     ]
-    systems = counted(len(design.generators) - len(beside), "system")
-    return f"{systems}, {' and '.join(beside)}" if beside else systems
+    number = len(design.generators) - len(beside)
+    systems = [counted(number, "system")] if number else []
+    return ", ".join([*systems, *filter(None, [" and ".join(beside)])])
 
 
 def _next(app: App, name: str, *, from_table: bool, used: bool) -> str:

@@ -206,6 +206,8 @@ class Said(NamedTuple):
     at: datetime | None
 
 
+EXCLUDE = "exclude"
+"""Follows each form that is answered, so it is no news."""
 _OPERATIONS = {
     "readmit": "a person may take part again",
     "block": "a worker is blocked",
@@ -241,7 +243,7 @@ def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Sai
     here = (OutboxRow.study_id == study.id, OutboxRow.endpoint == endpoint)
     done = session.execute(
         select(OutboxRow.operation, OutboxRow.confirmed_at)
-        .where(*here, OutboxRow.confirmed_at.is_not(None))
+        .where(*here, OutboxRow.confirmed_at.is_not(None), OutboxRow.operation != EXCLUDE)
         .order_by(OutboxRow.confirmed_at.desc(), OutboxRow.id.desc())
         .limit(1)
     ).first()
