@@ -114,7 +114,7 @@ class _Told:
         new = f"{counted(published.assignments, 'form')} put up" if published.made else "its forms are up"
         self._say(f"Study {self._study}: {new}.")
         if addresses.joined:
-            self._say("The forms are served already by another program, such as `up`: the study joins it.")
+            self._say("The forms are served already by another program, and the study joins it.")
         elif not addresses.started_market:
             self._say(f"The marketplace that runs already is used: {addresses.market}")
         self._say("", f"For annotators: {addresses.annotators}", f"For you alone:  {addresses.requester}", "")
