@@ -127,22 +127,39 @@ class Reader:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._waiting: deque[_Waiting] = deque()
-        self._reads = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._reading = False
+        self._changed = threading.Condition()
 
     def read_with(self, work: Callable[[Connection, Sequence[Item]], Sequence[T]], item: Item) -> T:
         """What `work` gives for `item`. It is called once with all items that wait for it, as a writer's."""
         waiting = _Waiting(0, work, item)
-        self._waiting.append(waiting)
-        with serving.waiting(), self._reads:
-            if not waiting.outcome.done():
-                self._read()
-        result: T = waiting.outcome.result()
+        with serving.waiting():
+            if batch := self._mine_to_read(waiting):
+                try:
+                    self._read(batch)
+                finally:
+                    with self._changed:
+                        self._reading = False
+                        self._changed.notify_all()
+            result: T = waiting.outcome.result()
         return result
 
-    def _read(self) -> None:
-        """Read for all that wait now. Each of them is in the queue before it asks for its turn."""
-        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+    def _mine_to_read(self, waiting: _Waiting) -> list[_Waiting]:
+        """All that wait, once nobody reads; nothing if another thread has read `waiting` meanwhile.
+
+        A lock in the place of this condition may pass one thread by for seconds.
+        """
+        with self._changed:
+            self._waiting.append(waiting)
+            self._changed.wait_for(lambda: waiting.outcome.done() or not self._reading)
+            if waiting.outcome.done():
+                return []
+            self._reading = True
+            batch, self._waiting = self._waiting, []
+            return batch
+
+    def _read(self, batch: Sequence[_Waiting]) -> None:
         for work in dict.fromkeys(each.work for each in batch):
             those = [each for each in batch if each.work == work]
             for some in batches(those, MOST_TOGETHER):
