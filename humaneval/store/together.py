@@ -23,6 +23,8 @@ Item = TypeVar("Item")
 MOST_TOGETHER = 64
 """How many writes share a transaction. Nobody waits long for the first of them."""
 
+_YOUR_TURN = object()
+
 _log = logging.getLogger(__name__)
 
 
@@ -123,41 +125,43 @@ class Writer:
 
 
 class Reader:
-    """Reads for threads that ask at the same time: one of them asks the database for all."""
+    """Reads for threads that ask at the same time: one of them asks the database for all.
+
+    Who has read wakes those that were read for, and the first of those who came meanwhile, which reads next.
+    At a lock in the place of this, one thread may be passed by for seconds.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._waiting: list[_Waiting] = []
         self._reading = False
-        self._changed = threading.Condition()
+        self._changed = threading.Lock()
 
     def read_with(self, work: Callable[[Connection, Sequence[Item]], Sequence[T]], item: Item) -> T:
         """What `work` gives for `item`. It is called once with all items that wait for it, as a writer's."""
         waiting = _Waiting(0, work, item)
+        with self._changed:
+            self._waiting.append(waiting)
+            mine, self._reading = not self._reading, True
         with serving.waiting():
-            if batch := self._mine_to_read(waiting):
-                try:
-                    self._read(batch)
-                finally:
-                    with self._changed:
-                        self._reading = False
-                        self._changed.notify_all()
+            if not mine and waiting.outcome.result() is _YOUR_TURN:
+                mine, waiting.outcome = True, Future()
+            if mine:
+                self._read_for_all()
             result: T = waiting.outcome.result()
         return result
 
-    def _mine_to_read(self, waiting: _Waiting) -> list[_Waiting]:
-        """All that wait, once nobody reads; nothing if another thread has read `waiting` meanwhile.
-
-        A lock in the place of this condition may pass one thread by for seconds.
-        """
+    def _read_for_all(self) -> None:
         with self._changed:
-            self._waiting.append(waiting)
-            self._changed.wait_for(lambda: waiting.outcome.done() or not self._reading)
-            if waiting.outcome.done():
-                return []
-            self._reading = True
             batch, self._waiting = self._waiting, []
-            return batch
+        try:
+            self._read(batch)
+        finally:
+            with self._changed:
+                following = self._waiting[0] if self._waiting else None
+                self._reading = following is not None
+            if following is not None:
+                following.outcome.set_result(_YOUR_TURN)
 
     def _read(self, batch: Sequence[_Waiting]) -> None:
         for work in dict.fromkeys(each.work for each in batch):
