@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from humaneval.statistics.cells import Cells, cells
-from humaneval.statistics.headline import paired_differences, score_intervals
 from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.score_intervals import paired_differences, score_intervals
 
 LEVELS = {"middle": (0.4266, 0.3878), "near 5 %": (0.05, 0.08), "near 95 %": (0.95, 0.92)}
 """Marginal probabilities of the two generators."""

@@ -25,8 +25,8 @@ import pandas as pd
 
 from humaneval.statistics.bootstrap import bootstrap
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import paired_differences, score_intervals
 from humaneval.statistics.mixed_model import mixed_model
+from humaneval.statistics.score_intervals import paired_differences, score_intervals
 
 GENERATORS = tuple(f"generator-{number}" for number in range(10))
 HITS_EACH = 5

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.stats import binom
 
 from benchmarks.calibration import DESIGNS, Design, studies
-from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.paired_tests import FEW
+from humaneval.statistics.score_intervals import paired_differences
 
 SCORES = (0.05, 0.4, 0.95)
 SHARES = range(1, 29)

@@ -12,8 +12,8 @@ from humaneval.foreign.judged import ITEM, PERSON, WORKER
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable
 from humaneval.statistics.cells import cells
 from humaneval.statistics.clustered_means import mean_interval, wilson_on_scale
-from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.score_intervals import score_intervals
 
 LEVEL = 0.95
 SHARES = Interval(0.0, 1.0)

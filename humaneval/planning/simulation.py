@@ -27,8 +27,8 @@ from humaneval.scoring.mean_differences import mean_differences
 from humaneval.scoring.verdicts import decide, inner_level
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.score_intervals import paired_differences
 from humaneval.statistics.sign_flips import Alternative
 from humaneval.statistics.sign_test import sign_test
 
@@ -144,8 +144,8 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     """The share of simulated studies with the forms `rows` that tell apart the generators of `pair`.
 
     The one with the higher score comes first. Both are systems if the plan compares any, else a system and
-    Human. They are tested as in reports, by `humaneval.statistics.headline.paired_differences`, and decided
-    as there, by p and interval: `humaneval.scoring.comparisons.decide`. Raises UsageError if nothing is
+    Human. They are tested as in reports, by `humaneval.statistics.score_intervals.paired_differences`, and
+    decided as there, by p and interval: `humaneval.scoring.verdicts.decide`. Raises UsageError if nothing is
     compared.
     """
     if studies < 1:

@@ -12,8 +12,8 @@ from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.verdicts import inner_level
 from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, CLUSTERED
 from humaneval.statistics.clustered_means import PLAIN as STUDENT
-from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
 from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
+from humaneval.statistics.score_intervals import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
 INTERVALS = {

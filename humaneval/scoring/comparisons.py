@@ -21,9 +21,9 @@ from humaneval.scoring.mean_differences import mean_differences
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.verdicts import Verdict, decide, inner_level
 from humaneval.statistics.arrays import Floats
-from humaneval.statistics.headline import PairedDifference, paired_differences
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, decisive_p_values, holm
+from humaneval.statistics.score_intervals import PairedDifference, paired_differences
 from humaneval.statistics.sign_flips import Alternative
 
 Family = Literal["systems", "below human"]

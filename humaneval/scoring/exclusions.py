@@ -20,9 +20,9 @@ from humaneval.errors import InputError, UsageError
 from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.quality import StraightLining, speed, straight_lining
+from humaneval.statistics.score_intervals import score_intervals
 from humaneval.statistics.spam import SpamPosterior, spam_posterior
 from humaneval.text import every
 

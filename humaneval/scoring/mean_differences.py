@@ -11,9 +11,9 @@ from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import Cells, cells
 from humaneval.statistics.clustered_means import BY_SCALE_CLUSTERED, mean_difference, wilson_on_scale
-from humaneval.statistics.headline import ROUNDING, PairedDifference
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired_tests import or_t_test, paired_test
+from humaneval.statistics.score_intervals import ROUNDING, PairedDifference
 from humaneval.statistics.sign_flips import Alternative
 from humaneval.statistics.two_way import TwoWay, effective, two_way
 

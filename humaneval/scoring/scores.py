@@ -26,9 +26,9 @@ from humaneval.scoring.questions.judging import Words
 from humaneval.scoring.questions.question import DETECT, Scale, load_question
 from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.detection import chance_ceiling
-from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval, MeanOutcome
 from humaneval.statistics.opponents import share_against
+from humaneval.statistics.score_intervals import score_intervals
 
 DETECTED = TableQuestion(load_question(DETECT), {})
 """What counts and older tables answer."""

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_level, numbers
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.opponents import share_against
 from humaneval.statistics.paired_tests import FEW, HOPELESS, PairedTest
+from humaneval.statistics.score_intervals import score_intervals
 from humaneval.statistics.sign_flips import Alternative, FlipTest, sign_flip_test
 from humaneval.statistics.two_way import TwoWay, t_test, two_way
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from benchmarks import calibration
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import PairedDifference, paired_differences, score_intervals
 from humaneval.statistics.paired_tests import MCNEMAR, WITHIN_BOTH, WITHIN_WORKER
+from humaneval.statistics.score_intervals import PairedDifference, paired_differences, score_intervals
 from tests.unit.mcnemar import mcnemar_exact, mcnemar_mid
 from tests.unit.two_generators import paired_difference, score_interval
 from tests.unit.two_way import design_effect

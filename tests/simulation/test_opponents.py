@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.questions import DESIGNS, layout, prefer
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.opponents import share_against
+from humaneval.statistics.score_intervals import score_intervals
 
 STUDIES = 400
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import MeanOutcome, wilson
 from humaneval.statistics.opponents import share_against
+from humaneval.statistics.score_intervals import score_intervals
 
 OUTCOMES = st.sampled_from([0.0, 0.5, 1.0])
 

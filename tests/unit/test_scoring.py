@@ -15,8 +15,8 @@ from humaneval.domain import CEILING, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
-from humaneval.statistics.headline import PLAIN, WIDENED
 from humaneval.statistics.intervals import wilson
+from humaneval.statistics.score_intervals import PLAIN, WIDENED
 
 PUBLISHED = {
     "Control": (0, 0),

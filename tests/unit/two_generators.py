@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import PairedDifference, paired_differences, score_intervals
 from humaneval.statistics.intervals import MeanOutcome
+from humaneval.statistics.score_intervals import PairedDifference, paired_differences, score_intervals
 
 
 def score_interval(outcomes: Any, workers: Any, stories: Any) -> MeanOutcome:

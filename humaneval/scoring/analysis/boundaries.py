@@ -10,7 +10,7 @@ from humaneval.scoring.questions.judging import Detail, DetailColumn
 from humaneval.statistics.arrays import Codes, Flags, Floats
 from humaneval.statistics.cells import cells
 from humaneval.statistics.clustered_means import mean_interval
-from humaneval.statistics.headline import score_intervals
+from humaneval.statistics.score_intervals import score_intervals
 
 
 def details(answers: Judgments, kept: Flags, level: float) -> tuple[Detail, ...]:

@@ -12,8 +12,8 @@ from humaneval.scoring.judgments import Judgments
 from humaneval.scoring.questions.judging import Detail, DetailColumn
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.bradley_terry import BradleyTerry, RankInterval, Strength, bradley_terry
-from humaneval.statistics.headline import PairedDifference
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.score_intervals import PairedDifference
 from humaneval.statistics.sign_flips import Alternative
 from humaneval.statistics.sign_test import SignTest, sign_test
 

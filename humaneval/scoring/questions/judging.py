@@ -13,7 +13,7 @@ from humaneval.statistics.sign_flips import Alternative
 if TYPE_CHECKING:
     from humaneval.scoring.judgments import Judgments
     from humaneval.scoring.questions.question import Scale, Settings
-    from humaneval.statistics.headline import PairedDifference
+    from humaneval.statistics.score_intervals import PairedDifference
 
 
 @dataclass(frozen=True, slots=True)

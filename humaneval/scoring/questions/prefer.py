@@ -32,7 +32,7 @@ from humaneval.text import counted
 if TYPE_CHECKING:
     from humaneval.scoring.judgments import Judgments
     from humaneval.statistics.arrays import Flags
-    from humaneval.statistics.headline import PairedDifference
+    from humaneval.statistics.score_intervals import PairedDifference
     from humaneval.statistics.sign_flips import Alternative
 
 FIRST, SECOND, NEITHER = 1, 2, 3
