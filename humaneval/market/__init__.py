@@ -3,7 +3,7 @@
 The door is what this module exports. Its layers, each of which uses only those below it:
 
 - serving, app: the running server and its Flask application.
-- pages: the worker site. prolific_standin: of Prolific, which shares only what lies below with it.
+- pages: the worker site. prolific_standin: plays Prolific, and shares only what lies below with it.
 - wire, panel: the protocol over HTTP; invitations, earnings and funds for the people who run a panel.
 - faults: what can be made to go wrong, to test programs.
 - operations, and the modules beside it: what requesters and workers can do.
