@@ -223,6 +223,7 @@ def page(ada: Page) -> Iterator[Page]:
     yield ada
     for other in ada.context.pages:
         if other is not ada:
+            other.wait_for_load_state()  # closing it on its way may never end
             other.close()
 
 
