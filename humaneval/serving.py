@@ -244,8 +244,8 @@ class _Ranked:
     """A queue of requests: of those with the lowest rank, the one that came first. It seems empty while
     enough threads compute.
 
-    Files come first. The next two ranks take turns: who sends answers waits for one of a crowd that opens
-    forms, not for all, and a crowd that sends answers lets others open forms, too.
+    Files come first. The next two ranks take turns: a person who sends answers waits for one of a crowd that
+    opens forms, not for all, and a crowd that sends answers lets others open forms, too.
     """
 
     def __init__(self, rank: Rank, most: int) -> None:

@@ -33,7 +33,7 @@ class Settled(NamedTuple):
 def settle(study: Study, endpoint: str, *, dry_run: bool = False) -> Settled:
     """Enter that all rewards and bonuses that are approved were paid. What was entered before stays as it is.
 
-    Raises UsageError for an endpoint that pays people itself, or where nothing is approved.
+    Raises UsageError for an endpoint that pays people itself.
     """
     if endpoint not in OWN:
         raise UsageError(

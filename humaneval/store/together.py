@@ -127,8 +127,8 @@ class Writer:
 class Reader:
     """Reads for threads that ask at the same time: one of them asks the database for all.
 
-    Who has read wakes those that were read for, and the first of those who came meanwhile, which reads next.
-    At a lock in the place of this, one thread may be passed by for seconds.
+    The thread that has read wakes those that it read for, and the first that came meanwhile, which reads
+    next. At a lock in the place of this, one thread may be passed by for seconds.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -141,8 +141,8 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
 
 
 def _rank(method: str, path: str) -> int:
-    """Files need no database. Who sends answers must not wait behind a whole crowd that opens forms, and
-    nobody behind a researcher who looks on."""
+    """Files need no database. People who send answers must not wait behind a whole crowd that opens forms,
+    and nobody behind a researcher who looks on."""
     if path.startswith("/assets/"):
         return 0
     if path.startswith("/requester/"):
