@@ -31,7 +31,6 @@ from urllib.parse import parse_qs, urlsplit
 from sqlalchemy import Engine, select
 
 from humaneval.cli.main import main as run_command
-from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import link, local, prolific
@@ -43,6 +42,7 @@ from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import preview_urls
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import GeneratorRequest

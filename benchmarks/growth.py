@@ -118,7 +118,7 @@ def crowd(database: str, rows: int) -> None:
     from humaneval.crowd.answers import CONSENT, FORM, answer_field, seconds_field
     from humaneval.crowd.claims import open_form
     from humaneval.crowd.form_of_row import load_form
-    from humaneval.crowd.keep import keep_answers
+    from humaneval.crowd.store_answers import keep_answers
     from humaneval.settings import database_url
     from humaneval.store.engine import open_engine, reading
     from humaneval.store.tables import HitRow

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from humaneval.cli.run import (
+from humaneval.cli.context import (
     App,
     RunOptions,
     acting,
@@ -18,11 +18,11 @@ from humaneval.cli.run import (
     spending,
     to_option,
 )
-from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.approve import approve_work, reject_work, would_approve, would_reject
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.prolific.decisions import CATEGORIES
 from humaneval.crowd.prolific.evidence import evidence_for
+from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.progress import progress

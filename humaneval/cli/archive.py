@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import OUT_FILE, write_whole
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 from humaneval.report.archive import make_archive
 from humaneval.report.archive_check import check_archive

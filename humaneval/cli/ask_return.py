@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.text import counted
 

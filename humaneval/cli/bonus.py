@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.run import (
+from humaneval.cli.context import (
     App,
     RunOptions,
     acting,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.close import close_all
 from humaneval.text import command, counted
 

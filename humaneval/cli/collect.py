@@ -8,19 +8,19 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
 from humaneval.cli.output_files import OUT_FILE, write_whole
-from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.advice import difference_lines
 from humaneval.crowd.collect import (
     Accepted,
     CollectedWork,
     collect_work,
 )
-from humaneval.crowd.figures import Difference
+from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.mturk_csv_results import from_file, review_text
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.crowd.waiting import would_collect
+from humaneval.crowd.uncollected import would_collect
 from humaneval.errors import NotAsPlannedError, UsageError
 from humaneval.progress import progress
 from humaneval.text import PAYING, command, counted

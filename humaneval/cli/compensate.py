@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.run import (
+from humaneval.cli.context import (
     App,
     RunOptions,
     acting,
@@ -56,7 +56,7 @@ def compensate(
     Publishes a HIT for the worker of ASSIGNMENT alone. Prolific pays a bonus instead.
 
     If something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and
-    is paid at once; `collect` enters it in the ledger. Write to the worker with `notify` if the platform
+    is paid at once; `collect` enters it in the books. Write to the worker with `notify` if the platform
     allows it.
 
     A platform that lost its work, or its workers, cannot pay them. Pay them by hand where you can reach them,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from humaneval.cli.run import App, console, emit, json_option, with_app
+from humaneval.cli.context import App, console, emit, json_option, with_app
 
 
 @click.group()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import OUT_FILE, write_whole
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
 from humaneval.report import datasheet as heds
 from humaneval.report.datasheet_arr import arr_answers
@@ -16,7 +16,7 @@ from humaneval.report.dossier import dossier
 from humaneval.report.ethics import EthicsText
 from humaneval.report.people_facts import people_facts
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.study.stored import Study
 
 

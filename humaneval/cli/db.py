@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from sqlalchemy import Engine
 
-from humaneval.cli.run import App, emit, json_option, say, with_app
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.errors import StoreError
 from humaneval.settings import without_password
 from humaneval.store import migrate

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import say
 from humaneval.cli.main import cli
-from humaneval.cli.run import say
 from humaneval.running.demo import STUDY, run_demo
 from humaneval.text import command
 

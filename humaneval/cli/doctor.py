@@ -12,9 +12,9 @@ from urllib.request import urlopen
 
 import click
 
-from humaneval.cli.run import App, emit, json_option, say, to_option, with_app
-from humaneval.crowd.addresses import up
+from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
 from humaneval.crowd.doctor import Finding, look, said_by
+from humaneval.crowd.published_hits import up
 from humaneval.errors import HumanEvalError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.running.rehearsal import rehearse

@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import refuse_missing_folder, write_whole
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
+from humaneval.store.export_pseudonyms import published_columns, published_comments
 from humaneval.store.exports import note_export
-from humaneval.store.published import published_columns, published_comments
-from humaneval.store.queries import forms_set_aside
+from humaneval.store.responses import forms_set_aside
 from humaneval.study.asked import with_settings
 from humaneval.study.scores import no_responses
 from humaneval.study.stored import get_study, settings_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.extend import expire_all, extend_all, to_change
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.text import counted

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
 from humaneval.domain import MOST_SENTENCES, Blank, GeneratorRequest
 from humaneval.errors import UsageError
 from humaneval.infills.blanks import WHOLE, Shard, blanks_of, select_stories, stories_to_fill

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 import click
 from rich.table import Table
 
+from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.cli.generate import parse_options
-from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.domain import Generator, GeneratorRequest
 from humaneval.errors import InputError
 from humaneval.infills.conformance import RULES, Finding, Trial

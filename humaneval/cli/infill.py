@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import click
 from rich.text import Text
 
+from humaneval.cli.context import SEED, console, emit, json_option, say
 from humaneval.cli.generate import parse_options
-from humaneval.cli.run import SEED, console, emit, json_option, say
 from humaneval.domain import Drawing
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.free_text import MOST_SAMPLES, Candidate, fill_text, told

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import emit, json_option, say
 from humaneval.cli.output_files import write_whole
-from humaneval.cli.run import emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
 from humaneval.settings import CONFIG_FILE, config_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.run import App, emit, json_option, say, with_app
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.crowd.prolific.listen import listen as subscribe
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.errors import UsageError

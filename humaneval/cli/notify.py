@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.notify import Notified, notify_workers
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import InputError, PartialError, UsageError

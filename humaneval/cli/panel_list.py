@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from humaneval.cli.run import emit, say
+from humaneval.cli.context import emit, say
 from humaneval.crowd.panel_list import Differs, ListCompared, compare_list
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import click
 
+from humaneval.cli.context import SEED, say, warn_if_open
 from humaneval.cli.market.options import Dollars
-from humaneval.cli.run import SEED, say, warn_if_open
 from humaneval.errors import UsageError
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
 from humaneval.cli.publish_files import publish_files
 from humaneval.cli.publish_links import LinkOptions, publish_links
-from humaneval.cli.run import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
-from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
-from humaneval.crowd.as_planned import look
 from humaneval.crowd.endpoints import require_public_https
+from humaneval.crowd.plan_differences import look
 from humaneval.crowd.prolific.advice import account_lines
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
+from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import UsageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from humaneval.cli.context import RunOptions, emit, say
 from humaneval.cli.output_files import write_whole
-from humaneval.cli.run import RunOptions, emit, say
 from humaneval.crowd.mturk_csv import batch_of
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits

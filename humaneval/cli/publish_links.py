@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import click
 
+from humaneval.cli.context import RunOptions, emit, say
 from humaneval.cli.output_files import write_whole
-from humaneval.cli.run import RunOptions, emit, say
-from humaneval.crowd.addresses import links_of
 from humaneval.crowd.link import (
     Invitation,
     Link,
@@ -25,11 +24,12 @@ from humaneval.crowd.panels import require_secret
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
+from humaneval.crowd.published_hits import links_of
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.published import PSEUDONYM_KEY
-from humaneval.store.queries import rows_in
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
+from humaneval.store.responses import rows_in
 from humaneval.study.panels import names_a_person, notes_of, placeholders
 from humaneval.study.stored import Study
 from humaneval.text import command, counted

@@ -7,7 +7,7 @@ import tomllib
 import click
 from rich.table import Table
 
-from humaneval.cli.run import console, emit, json_option, say
+from humaneval.cli.context import console, emit, json_option, say
 from humaneval.crowd.question_rules import PAGES
 from humaneval.errors import InputError, UsageError
 from humaneval.progress import progress

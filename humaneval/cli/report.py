@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import refuse_missing_folder, write_whole
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.cli.score import LEVEL, Elsewhere, from_elsewhere
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study

@@ -10,7 +10,7 @@ from rich.table import Column, Table
 
 from humaneval.cli.approve import approve_and_tell
 from humaneval.cli.collect import tell_hits
-from humaneval.cli.run import (
+from humaneval.cli.context import (
     App,
     RunOptions,
     acting,
@@ -22,11 +22,11 @@ from humaneval.cli.run import (
     to_option,
 )
 from humaneval.crowd.advice import owed_line, stray_lines, waiting_lines
-from humaneval.crowd.as_planned import differing
+from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.review import Reviewed, review_work
 from humaneval.crowd.settle import Settled, settle
 from humaneval.crowd.status import study_status
-from humaneval.crowd.stood_out import flagged, stood_out
+from humaneval.crowd.worker_flags import flagged, stood_out
 from humaneval.errors import UsageError
 from humaneval.study.stored import Study, is_simulated, who_answered
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from humaneval.cli.context import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.responses.file_options import FILE, account
-from humaneval.cli.run import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.study.audit import tell_additions
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study

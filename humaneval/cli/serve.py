@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.run import App, say, with_app
+from humaneval.cli.context import App, say, with_app
 from humaneval.web.app import create_app, run
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.run import App, emit, json_option, say, with_app
-from humaneval.crowd.addresses import is_static, preview_urls
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
+from humaneval.crowd.published_hits import is_static, preview_urls
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.progress import progress
 from humaneval.simulated import Crowd, Skills, crowd_for, follow_links, take_part, work_through
@@ -19,7 +19,7 @@ from humaneval.simulated.annotator import Key
 from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.study.stored import Study, mark_simulated, put_up, study_key, unmark_unanswered
 from humaneval.text import command, counted, listed
 

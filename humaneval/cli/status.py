@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.panel_list import tell_panel_list
-from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
-from humaneval.crowd.addresses import published_at
 from humaneval.crowd.advice import next_steps, progress_lines, unpublished
+from humaneval.crowd.published_hits import published_at
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
-from humaneval.crowd.waiting import ask
+from humaneval.crowd.uncollected import ask
 from humaneval.errors import PartialError
 from humaneval.fees import NO_FEES
 from humaneval.store.types import now

@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 from sqlalchemy import func, select
 
-from humaneval.cli.run import App, console, emit, json_option, say, with_app
+from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES
 from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import select_stories, story_value

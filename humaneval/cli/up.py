@@ -10,11 +10,11 @@ from rich.live import Live
 from rich.text import Text
 from sqlalchemy import select
 
+from humaneval.cli.context import App, console, warn_if_open, with_app
 from humaneval.cli.market.options import DEFAULT_FILE
-from humaneval.cli.run import App, console, warn_if_open, with_app
-from humaneval.crowd.addresses import endpoints_of
 from humaneval.crowd.advice import left_out
 from humaneval.crowd.publish import PublishResult
+from humaneval.crowd.published_hits import endpoints_of
 from humaneval.crowd.status import EndpointStatus
 from humaneval.errors import HumanEvalError, UsageError
 from humaneval.market.serving import is_local

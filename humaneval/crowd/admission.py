@@ -9,10 +9,10 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, or_, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.block_history import turned
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.participants import DONE, forms_allowed, is_kept_out
 from humaneval.crowd.reversible import worker_subject
-from humaneval.crowd.turned import turned
 from humaneval.store.tables import AssignmentRow
 from humaneval.store.types import table
 from humaneval.study.stored import Study

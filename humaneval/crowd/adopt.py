@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import PUBLISH, refuse_elsewhere
-from humaneval.crowd.as_planned import difference_rows
-from humaneval.crowd.figures import compare, planned_figures
+from humaneval.crowd.hit_terms import compare, planned_figures
 from humaneval.crowd.outbox import AS_SQL, Intent, pending, perform_each
+from humaneval.crowd.plan_differences import difference_rows
 from humaneval.crowd.platform import Published
+from humaneval.crowd.published_hits import PUBLISH, refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from humaneval.crowd.addresses import GONE
-from humaneval.crowd.figures import Difference, told, unaccepted
+from humaneval.crowd.hit_terms import Difference, told, unaccepted
 from humaneval.crowd.platform import CSV
+from humaneval.crowd.published_hits import GONE
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
 from humaneval.text import Steps, command, counted, time_taken

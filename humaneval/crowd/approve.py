@@ -10,9 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Select, literal, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look
-from humaneval.crowd.ledger import (
+from humaneval.crowd.costs import (
     APPROVE,
     REJECT,
     approval_subject,
@@ -27,7 +25,9 @@ from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
+from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.reopened import free_if_reopened
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform

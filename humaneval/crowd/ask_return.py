@@ -8,10 +8,10 @@ from functools import partial
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.store.engine import writing

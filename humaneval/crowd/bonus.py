@@ -10,18 +10,18 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look
-from humaneval.crowd.ledger import BONUS, bonus_kinds, find_assignment, refuse_lost
+from humaneval.crowd.costs import BONUS, bonus_kinds, find_assignment, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import lost_work, refuse_by_link
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION, compensation_of
+from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.prolific.platform import Prolific
-from humaneval.crowd.prolific.sessions import LEFT
+from humaneval.crowd.prolific.submission import LEFT
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError

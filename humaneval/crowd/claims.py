@@ -30,7 +30,7 @@ from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.pseudonyms import seen_worker
-from humaneval.crowd.work import find_work
+from humaneval.crowd.stored_claim import find_work
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow, WorkerIdentityRow
 from humaneval.store.types import table

@@ -10,16 +10,16 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import UpHit
 from humaneval.crowd.approve import UNDO_DAYS
-from humaneval.crowd.as_planned import look
 from humaneval.crowd.collect import unpaid_work
 from humaneval.crowd.extend import published, take_down
 from humaneval.crowd.outbox import intend, intent_of, perform
+from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Platform, Standing
+from humaneval.crowd.published_hits import UpHit
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.take_in import held_of_lost
-from humaneval.crowd.waiting import Place, of_people_here, still_new
+from humaneval.crowd.uncollected import Place, of_people_here, still_new
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow

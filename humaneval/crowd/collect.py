@@ -15,14 +15,14 @@ from typing import NamedTuple
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import GONE, refuse_gone, submitted, up
 from humaneval.crowd.adopt import adopt
-from humaneval.crowd.as_planned import accept, differing, look
 from humaneval.crowd.compensate import settle_compensations
-from humaneval.crowd.figures import Difference
+from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.panel_postbacks import Told, perform_postbacks
 from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
+from humaneval.crowd.plan_differences import accept, differing, look
+from humaneval.crowd.published_hits import GONE, refuse_gone, submitted, up
 from humaneval.crowd.reopened import delete_returned, free_reopened
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
@@ -32,7 +32,7 @@ from humaneval.crowd.take_in import accept_lost, take_in
 from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
-from humaneval.store.published import names_of
+from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, ResponseRow, StudyRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.bonus import pay_lost_work
-from humaneval.crowd.figures import Difference, compare, figures, told
+from humaneval.crowd.costs import pay_by_hand
 from humaneval.crowd.form_page import Delivery, render
-from humaneval.crowd.ledger import pay_by_hand
+from humaneval.crowd.hit_terms import Difference, compare, figures, told
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_by_link, refuse_if_submitted
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform, token_for
 from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.platform import Cost, Offer, Participants, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.published_hits import refuse_elsewhere, submitted
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money

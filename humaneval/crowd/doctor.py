@@ -15,13 +15,13 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from humaneval.crowd.addresses import GONE, UpHit, refuse_elsewhere, up
-from humaneval.crowd.as_planned import terms_seen, would_note
-from humaneval.crowd.figures import told
+from humaneval.crowd.hit_terms import told
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
+from humaneval.crowd.plan_differences import terms_seen, would_note
 from humaneval.crowd.platform import CSV, LINK, Endpoint
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import GONE, UpHit, refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import HumanEvalError, PlatformError

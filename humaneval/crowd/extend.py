@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select, update
 
-from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.adopt import adopt, orphans
-from humaneval.crowd.as_planned import differing, look
 from humaneval.crowd.outbox import AS_SQL
+from humaneval.crowd.plan_differences import differing, look
+from humaneval.crowd.published_hits import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing, refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError

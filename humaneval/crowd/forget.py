@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.person import (
+from humaneval.crowd.personal_data import (
     CONSENTS,
     EVENTS,
     HITS,

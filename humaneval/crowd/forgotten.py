@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hash, pseudonym, stored_secret
-from humaneval.store.published import PSEUDONYM_KEY
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.tables import AssignmentRow, ForgottenRow, MetaRow, WorkerRow
 
 

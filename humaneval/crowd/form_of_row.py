@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.form_page import Form, ShownPassage, tells_position
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.platform import UNASKED
-from humaneval.crowd.work import find_work
+from humaneval.crowd.stored_claim import find_work
 from humaneval.errors import UsageError
 from humaneval.store.engine import connected
-from humaneval.store.queries import TEST_ENDPOINTS
+from humaneval.store.responses import TEST_ENDPOINTS
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
 from humaneval.store.types import padded, table
 from humaneval.study.asked import asked_by

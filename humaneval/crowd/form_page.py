@@ -12,8 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from humaneval.crowd.answers import answer_field, unscored_field
+from humaneval.crowd.page_cache import filled
 from humaneval.crowd.page_words import PageWords, isolated
-from humaneval.crowd.skeleton import filled
 from humaneval.errors import PlatformError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import CHOICE, Answer, Question

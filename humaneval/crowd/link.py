@@ -2,7 +2,7 @@
 and links for panels, which add their own ids.
 
 The answers that our server has stored are the submission: nothing is sent anywhere else. No money is paid
-here, but payments made elsewhere can be entered in the ledger.
+here, but payments made elsewhere can be entered in the books.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PAY_THERE = "Pay it where you pay these people, if you do."
 
 
 class Link:
-    """The platform behind links. With `pay` "elsewhere", rewards are entered in the ledger as paid outside;
+    """The platform behind links. With `pay` "elsewhere", rewards are entered in the books as paid outside;
     with "none", nothing is."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Link:
         yield from submissions
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> datetime | None:
-        """Does nothing: the approval is in our own ledger."""
+        """Does nothing: the approval is in our own books."""
         return None
 
     def start_approving(self, assignments: Sequence[str]) -> None:

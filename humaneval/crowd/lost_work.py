@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import GONE, submitted
 from humaneval.crowd.adopt import orphans
-from humaneval.crowd.as_planned import figures_there
-from humaneval.crowd.ledger import pay_by_hand, platform_id, settled
+from humaneval.crowd.costs import pay_by_hand, platform_id, settled
 from humaneval.crowd.mturk_csv import refuse_by_file
+from humaneval.crowd.plan_differences import figures_there
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.published_hits import GONE, submitted
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker, stored_as
 from humaneval.errors import PlatformError, UsageError

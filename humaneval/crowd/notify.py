@@ -11,10 +11,10 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import MAX_LETTER, MAX_SUBJECT, plain_words
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError

@@ -11,13 +11,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.compensate import COMPENSATE
-from humaneval.crowd.ledger import APPROVE, BONUS, REJECT
+from humaneval.crowd.costs import APPROVE, BONUS, REJECT
 from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.participants import COMPENSATION
-from humaneval.crowd.person import OUTBOX, writes_about, writes_about_forms
+from humaneval.crowd.personal_data import OUTBOX, writes_about, writes_about_forms
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
-from humaneval.store.published import names_of
+from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, StudyRow
 from humaneval.study.stored import settings_of
 from humaneval.text import PAYING, command, counted

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look
 from humaneval.crowd.compensate import withdraw_hit
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_if_submitted, work_under
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import COMPENSATION, compensation_of
+from humaneval.crowd.plan_differences import look
+from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import money

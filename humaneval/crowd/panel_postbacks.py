@@ -23,8 +23,8 @@ from humaneval.crowd.link import Link
 from humaneval.crowd.outbox import Intent, has_rested, hold_study, intent_of, perform, token_for
 from humaneval.crowd.panels import Ended, ending_of, person_of, postback_address, require_secret
 from humaneval.crowd.participants import GIVE_UP_AFTER
+from humaneval.crowd.stored_claim import Work
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.crowd.work import Work
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow

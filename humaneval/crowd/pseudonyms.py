@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from humaneval.errors import UsageError
-from humaneval.store.published import PSEUDONYM_KEY
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.tables import ForgottenRow, MetaRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import padded, table
 

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
-from humaneval.crowd.as_planned import differing, look
-from humaneval.crowd.figures import TERMS, Difference, figures, unaccepted
+from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
-from humaneval.crowd.ledger import hit_cost
+from humaneval.crowd.hit_terms import TERMS, Difference, figures, unaccepted
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform, perform_each
 from humaneval.crowd.participants import participants_of
+from humaneval.crowd.plan_differences import differing, look
 from humaneval.crowd.platform import PROLIFIC, Offer, Published
 from humaneval.crowd.prolific.answered import CODES
 from humaneval.crowd.publish_plan import MorePlaces, places_to_give
+from humaneval.crowd.published_hits import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import (
+from humaneval.crowd.adopt import orphans
+from humaneval.crowd.costs import hit_cost
+from humaneval.crowd.link import Invitation
+from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
+from humaneval.crowd.participants import refuse_unknown_studies
+from humaneval.crowd.platform import UNASKED, Cost
+from humaneval.crowd.prolific.answered import CODES
+from humaneval.crowd.prolific.completion_codes import new_codes
+from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.published_hits import (
     INVITE,
     PUBLISH,
     hits_of,
@@ -19,22 +28,13 @@ from humaneval.crowd.addresses import (
     refuse_closed,
     refuse_elsewhere,
 )
-from humaneval.crowd.adopt import orphans
-from humaneval.crowd.ledger import hit_cost
-from humaneval.crowd.link import Invitation
-from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
-from humaneval.crowd.participants import refuse_unknown_studies
-from humaneval.crowd.platform import UNASKED, Cost
-from humaneval.crowd.prolific.answered import CODES
-from humaneval.crowd.prolific.outcome import new_codes
-from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.review import lost_assignments
 from humaneval.crowd.signatures import new_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, SIGNS
 from humaneval.store.engine import writing
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.store.tables import AssignmentRow, DeletedFormRow, HitRow, OutboxRow
 from humaneval.store.types import now
 

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.answers import COMMENT
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import TOGETHER, hold_study
-from humaneval.crowd.person import subjects_about, worker_in, writes_about_forms
+from humaneval.crowd.personal_data import subjects_about, worker_in, writes_about_forms
 from humaneval.errors import UsageError
 from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted

@@ -1,4 +1,4 @@
-"""Compares our ledger with the platform's own books: each bonus, the approvals, and the balance."""
+"""Compares our books with those of the platform: each bonus, the approvals, and the balance."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
-from humaneval.crowd.as_planned import accepted_gone, would_note
-from humaneval.crowd.figures import told
-from humaneval.crowd.ledger import assignment_cost, bonus_kinds, spent
+from humaneval.crowd.costs import assignment_cost, bonus_kinds, spent
+from humaneval.crowd.hit_terms import told
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.participants import COMPENSATION
+from humaneval.crowd.plan_differences import accepted_gone, would_note
 from humaneval.crowd.platform import Terms
+from humaneval.crowd.published_hits import bonuses_listed, hits_of, refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
@@ -40,9 +40,9 @@ class Reconciled(NamedTuple):
     balance_before: Decimal | None
     """The balance before the study's first HIT."""
     paid: Decimal
-    """What this study paid there, with fees, by our ledger."""
+    """What this study paid there, with fees, by our books."""
     elsewhere: Decimal
-    """What people paid by hand, outside of the platform, by our ledger. The platform knows nothing of it."""
+    """What people paid by hand, outside of the platform, by our books. The platform knows nothing of it."""
     held: Decimal
     """What this study may still cost: free places, work in progress, and work that waits for review."""
     unexplained: Decimal | None
@@ -54,11 +54,11 @@ class Reconciled(NamedTuple):
     left: Decimal | None
     """The part of `unexplained` that no study of this database explains."""
     bonuses: Decimal
-    """Bonuses by our ledger, for the HITs whose bonuses the platform lists."""
+    """Bonuses by our books, for the HITs whose bonuses the platform lists."""
     bonuses_there: Decimal
     """Bonuses by the platform's listing of this study's HITs."""
     bonuses_unlisted: Decimal
-    """Bonuses by our ledger, for HITs that the platform no longer knows. They cannot be compared."""
+    """Bonuses by our books, for HITs that the platform no longer knows. They cannot be compared."""
     differences: tuple[str, ...]
 
     @property
@@ -259,7 +259,7 @@ def _bonuses_differ(
     sign, endpoint = at.sign, at.endpoint
     return [
         f"bonus of {sign}{amount} for {assignment}: {there[assignment, amount]} at {endpoint},"
-        f" {here[assignment, amount]} in our ledger"
+        f" {here[assignment, amount]} in our books"
         for assignment, amount in sorted({*there, *here})
         if there[assignment, amount] != here[assignment, amount]
     ]
@@ -280,7 +280,7 @@ def _total(bonuses: Counter[tuple[str, Decimal]]) -> Decimal:
 
 
 def _bonuses(session: Session, at: StudyAtPlatform, hits: set[int]) -> Counter[tuple[str, Decimal]]:
-    """Bonuses that are paid by our ledger, for work on these HITs."""
+    """Bonuses that are paid by our books, for work on these HITs."""
     rows = session.execute(
         select(AssignmentRow.external_id, PaymentRow.amount)
         .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)

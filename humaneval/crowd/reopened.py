@@ -7,8 +7,8 @@ from collections.abc import Collection
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.costs import APPROVE, INSTEAD, REJECT, approval_subject
 from humaneval.crowd.free_rows import give_back
-from humaneval.crowd.ledger import APPROVE, INSTEAD, REJECT, approval_subject
 from humaneval.crowd.outbox import hold_study, withdraw
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import ASKED_FOR, in_turns, writing

@@ -16,8 +16,8 @@ from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
 from humaneval.domain import Role
 from humaneval.store.engine import in_turns, reading, writing
-from humaneval.store.published import names_of
-from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
+from humaneval.store.export_pseudonyms import names_of
+from humaneval.store.responses import TOOK_PART, TOOK_PART_ELSEWHERE
 from humaneval.store.tables import COLLECTED, AnswerRow, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by, truth_of, with_truth

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.as_planned import next_change
-from humaneval.crowd.figures import REWARD
-from humaneval.crowd.ledger import assignment_cost
+from humaneval.crowd.costs import assignment_cost
+from humaneval.crowd.hit_terms import REWARD
 from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.plan_differences import next_change
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform

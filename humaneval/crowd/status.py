@@ -11,18 +11,18 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import PUBLISH, known_gone
-from humaneval.crowd.as_planned import differing
-from humaneval.crowd.figures import Difference
-from humaneval.crowd.ledger import INSTEAD, spent
+from humaneval.crowd.costs import INSTEAD, spent
+from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
+from humaneval.crowd.plan_differences import differing
+from humaneval.crowd.published_hits import PUBLISH, known_gone
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.settle import OWN, settled
-from humaneval.crowd.waiting import Place, There
+from humaneval.crowd.uncollected import Place, There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.money_paid import pretended_at

@@ -14,8 +14,8 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import CONSENT, FORM, Given, read_answers
+from humaneval.crowd.costs import rejection_done, reward_paid
 from humaneval.crowd.forgotten import left_alone
-from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row

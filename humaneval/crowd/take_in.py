@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import known_gone, up
 from humaneval.crowd.answers import read_answers
-from humaneval.crowd.as_planned import accept, look
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.outbox import TOGETHER, hold_study
+from humaneval.crowd.plan_differences import accept, look
+from humaneval.crowd.published_hits import known_gone, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import TAKEN_IN, AnswerRow, AssignmentRow, ResponseRow, RowPassageRow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from humaneval.crowd.addresses import GONE
-from humaneval.crowd.as_planned import open_differences
-from humaneval.crowd.figures import Difference, told, unaccepted
+from humaneval.crowd.hit_terms import Difference, told, unaccepted
+from humaneval.crowd.plan_differences import open_differences
+from humaneval.crowd.published_hits import GONE
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading

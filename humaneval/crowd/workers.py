@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, perform
 from humaneval.crowd.panels import known_as, panels_id
 from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
 from humaneval.crowd.pseudonyms import external_worker_id, worker_row
+from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import in_turns, reading, writing
-from humaneval.store.published import names_of
+from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import Study
 from humaneval.text import command

@@ -29,7 +29,7 @@ from humaneval.domain import (
 from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
-from humaneval.infills.rest import REST, judge_rest
+from humaneval.infills.rest_of_story import REST, judge_rest
 from humaneval.infills.statuses import judge
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (

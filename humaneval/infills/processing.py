@@ -15,7 +15,7 @@ from itertools import islice
 
 from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
-from humaneval.infills.rest import Rest
+from humaneval.infills.rest_of_story import Rest
 from humaneval.text import ENGLISH, as_read, clear_sentences, ends_a_sentence, normalise
 
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)

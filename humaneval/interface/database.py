@@ -20,9 +20,9 @@ from humaneval.report.from_study import study_report
 from humaneval.report.phrases import early
 from humaneval.settings import database_url
 from humaneval.store.engine import open_engine, reading
+from humaneval.store.export_pseudonyms import published_columns
 from humaneval.store.migrate import HEAD, known_revision
-from humaneval.store.published import published_columns
-from humaneval.store.queries import deleted_forms, forms_set_aside
+from humaneval.store.responses import deleted_forms, forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.asked import with_settings
 from humaneval.study.enlarge import additions_of

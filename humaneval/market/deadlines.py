@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam, or_, select, union
 
+from humaneval.market.account import pay_reward
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
-from humaneval.market.journal import pay_reward
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit

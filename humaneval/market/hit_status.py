@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.orm import Session
 
+from humaneval.market.account import post
 from humaneval.market.events import note
-from humaneval.market.journal import post
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction

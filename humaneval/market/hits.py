@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import select
 
 from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
+from humaneval.market.account import dollars
 from humaneval.market.events import note
 from humaneval.market.hit_status import Counts, counts, refresh
 from humaneval.market.hit_types import SHORTEST, find_hit_type, hit_type_of
-from humaneval.market.journal import dollars
 from humaneval.market.policies.parameters import Policies, read_policies
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.paging import page

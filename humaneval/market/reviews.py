@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import select
 
 from humaneval.fees import bonus_fee
+from humaneval.market.account import balance, dollars, pay_reward, post
 from humaneval.market.deadlines import OVERRIDE_DAYS
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
 from humaneval.market.hits import described, find_hit
-from humaneval.market.journal import balance, dollars, pay_reward, post
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import (
     RefusedError,

@@ -20,9 +20,9 @@ from humaneval.market.keys import REGION, Keys
 from humaneval.market.pages.site import FrameHost
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
-from humaneval.serving import Servers, listen, until_told
 from humaneval.store.types import now
 from humaneval.text import command
+from humaneval.web_server import Servers, listen, until_told
 
 THREADS = 16
 MOST_BODY_BYTES = 2 * MOST_BYTES

@@ -31,8 +31,8 @@ from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import read_responses, table_lines
 from humaneval.store.engine import batches, reading
-from humaneval.store.published import published_columns, to_the_second
-from humaneval.store.queries import deleted_forms, forms_set_aside
+from humaneval.store.export_pseudonyms import published_columns, to_the_second
+from humaneval.store.responses import deleted_forms, forms_set_aside
 from humaneval.store.tables import GeneratorRow, PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
 from humaneval.study.asked import with_settings
 from humaneval.study.enlarge import stored_additions

@@ -18,7 +18,7 @@ from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
-from humaneval.store.queries import NOTHING_DELETED, Deleted
+from humaneval.store.responses import NOTHING_DELETED, Deleted
 from humaneval.text import Answerers
 
 

@@ -36,8 +36,8 @@ from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay, hourly_pay
 from humaneval.store.engine import reading
-from humaneval.store.published import published
-from humaneval.store.queries import READ_TOGETHER, deleted_forms, response_columns, rows_in
+from humaneval.store.export_pseudonyms import published
+from humaneval.store.responses import READ_TOGETHER, deleted_forms, response_columns, rows_in
 from humaneval.store.tables import (
     AssignmentRow,
     GeneratorRow,

@@ -21,7 +21,7 @@ from humaneval.domain import SENTENCES
 from humaneval.errors import DesignError, InputError
 from humaneval.report.codebook import Counts, codebook, sentence_columns
 from humaneval.store.engine import reading
-from humaneval.store.published import to_the_second
+from humaneval.store.export_pseudonyms import to_the_second
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.study.stored import Study
 

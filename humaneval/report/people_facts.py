@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.report.places import places_of
 from humaneval.store.engine import reading
-from humaneval.store.queries import Deleted, answerers, deleted_forms
+from humaneval.store.responses import Deleted, answerers, deleted_forms
 from humaneval.store.tables import COLLECTED, AssignmentRow, ConsentTextRow, HitRow, StudyRow
 from humaneval.study.consent import Consent, consent_of
 from humaneval.study.stored import Study

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, Engine, func, select
 
-from humaneval.crowd.addresses import PUBLISH
-from humaneval.crowd.figures import TERMS, figures
 from humaneval.crowd.form_page import external_question
+from humaneval.crowd.hit_terms import TERMS, figures
 from humaneval.crowd.mturk.terms import question_hash
 from humaneval.crowd.platform import Terms
+from humaneval.crowd.published_hits import PUBLISH
 from humaneval.crowd.signatures import with_secret
 from humaneval.errors import PrerequisiteError, UsageError
 from humaneval.market.protocol.addresses import is_loopback

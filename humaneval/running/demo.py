@@ -12,9 +12,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.published_hits import preview_urls
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import Role
 from humaneval.errors import DesignError, InputError, PrerequisiteError, UsageError
@@ -29,7 +29,7 @@ from humaneval.settings import Settings, config_text
 from humaneval.simulated import Skills
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.migrate import open_current
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.study.scores import collected
 from humaneval.study.stored import get_study, open_study
 from humaneval.text import command

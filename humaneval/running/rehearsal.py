@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import Engine, Select, insert, select
 
-from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.doctor import Finding
@@ -18,6 +17,7 @@ from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import preview_urls
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError

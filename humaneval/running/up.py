@@ -7,12 +7,12 @@ from contextlib import ExitStack, nullcontext, suppress
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from humaneval.crowd.addresses import preview_urls, refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
-from humaneval.crowd.as_planned import look
 from humaneval.crowd.collect import collect_work
+from humaneval.crowd.plan_differences import look
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import preview_urls, refuse_elsewhere, up
 from humaneval.crowd.status import EndpointStatus
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing
@@ -24,10 +24,10 @@ from humaneval.running.beside import Beside
 from humaneval.running.lent import LentMarket
 from humaneval.running.servers import EVERYWHERE, HERE, OpenAt, forms_up, market_up
 from humaneval.running.watch import EndedError, Ending, Trouble, standing, watch
-from humaneval.serving import until_told
 from humaneval.settings import Settings
 from humaneval.text import command
 from humaneval.web.requester import requester_address
+from humaneval.web_server import until_told
 
 
 class Addresses(NamedTuple):

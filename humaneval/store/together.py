@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from humaneval import serving
+from humaneval import web_server
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.store.engine import batches, connected, writing
 
@@ -68,7 +68,7 @@ class Writer:
                 self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
                 self._thread.start()
             self._changed.notify()
-        with serving.waiting():
+        with web_server.waiting():
             result: T = waiting.outcome.result()
         return result
 
@@ -84,7 +84,7 @@ class Writer:
                     batch[0].outcome.set_exception(error)
                     continue
                 if not isinstance(error, HumanEvalError):
-                    _log.warning("writes that shared a commit run again alone: %s", serving.failure(error))
+                    _log.warning("writes that shared a commit run again alone: %s", web_server.failure(error))
                 for each in batch:
                     self._run_alone(each)
             except BaseException as error:  # nobody may wait for ever
@@ -143,7 +143,7 @@ class Reader:
         with self._changed:
             self._waiting.append(waiting)
             mine, self._reading = not self._reading, True
-        with serving.waiting():
+        with web_server.waiting():
             if not mine and waiting.outcome.result() is _YOUR_TURN:
                 mine, waiting.outcome = True, Future()
             if mine:

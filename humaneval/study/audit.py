@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from humaneval.domain import Role
 from humaneval.scoring.questions.question import DETECT, Condition, pair_name
 from humaneval.store.engine import reading
-from humaneval.store.queries import TEST_ENDPOINTS
+from humaneval.store.responses import TEST_ENDPOINTS
 from humaneval.store.tables import (
     COLLECTED,
     AssignmentRow,

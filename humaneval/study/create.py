@@ -14,7 +14,7 @@ from humaneval.domain import Role, Story, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import batches, reading, writing_alone
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.store.tables import (
     METADATA,
     GeneratorRow,

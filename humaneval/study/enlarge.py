@@ -19,7 +19,7 @@ from humaneval.domain import rounded_up
 from humaneval.errors import DesignError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
 from humaneval.study.create import store_rows
 from humaneval.study.file import MOST_ROWS

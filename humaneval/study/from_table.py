@@ -29,7 +29,7 @@ from humaneval.domain import (
 )
 from humaneval.infills.generate import run
 from humaneval.infills.processing import Form
-from humaneval.infills.rest import REST, judge_rest
+from humaneval.infills.rest_of_story import REST, judge_rest
 from humaneval.infills.statuses import judge
 from humaneval.kinds import build
 from humaneval.resources import words_in

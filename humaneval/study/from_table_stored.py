@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from humaneval.domain import FROM_TABLE, Blank, Generator, Infill
 from humaneval.errors import UsageError
 from humaneval.infills.generate import taken_names
-from humaneval.infills.rest import judge_rest
+from humaneval.infills.rest_of_story import judge_rest
 from humaneval.infills.statuses import judge
 from humaneval.store.engine import reading
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow, StudyBlankRow, StudyRow

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.fees import NO_FEES
-from humaneval.store.queries import TEST_ENDPOINTS
+from humaneval.store.responses import TEST_ENDPOINTS
 from humaneval.store.tables import OutboxRow, PaymentRow
 from humaneval.study.planned_cost import PUBLISH
 

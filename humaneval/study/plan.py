@@ -13,7 +13,7 @@ from humaneval.domain import SENTENCES, Role
 from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
-from humaneval.store.queries import READ_TOGETHER, rows_in
+from humaneval.store.responses import READ_TOGETHER, rows_in
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.study.own_blanks import stored_blanks

@@ -20,8 +20,8 @@ from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading
-from humaneval.store.published import published_columns
-from humaneval.store.queries import TEST_ENDPOINTS, rows_in
+from humaneval.store.export_pseudonyms import published_columns
+from humaneval.store.responses import TEST_ENDPOINTS, rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, MetaRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
 from humaneval.study.stored import Study, length_of_study, put_up_command

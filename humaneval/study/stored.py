@@ -17,7 +17,7 @@ from humaneval.domain import FROM_TABLE, SENTENCES
 from humaneval.errors import UsageError
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import answerers
+from humaneval.store.responses import answerers
 from humaneval.store.tables import (
     AssignmentRow,
     GeneratorRow,

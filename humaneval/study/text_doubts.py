@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.domain import Role
 from humaneval.resources import words_in
-from humaneval.store.queries import READ_TOGETHER
+from humaneval.store.responses import READ_TOGETHER
 from humaneval.store.tables import PassageRow, RowPassageRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.study.words import ENGLISH

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from humaneval.design.rows import Cell
 from humaneval.domain import FROM_TABLE, MOST_SENTENCES, SENTENCES, shown_statuses
 from humaneval.errors import DesignError
-from humaneval.infills.rest import REST
+from humaneval.infills.rest_of_story import REST
 from humaneval.scoring.questions.question import Condition
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.stories import AUTO, of_split, splits_hint

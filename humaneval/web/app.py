@@ -19,7 +19,6 @@ from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PrerequisiteError
-from humaneval.serving import SECONDS_TO_FINISH, Servers, failure, until_told
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
@@ -31,6 +30,7 @@ from humaneval.web.giving_way import OpenForms
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
+from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, until_told
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS, COMPUTING = 64, 4

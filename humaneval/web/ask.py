@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
-from humaneval.serving import waiting
+from humaneval.web_server import waiting
 
 FRESH_SECONDS = 10.0
 """How long an answer counts: strangers can make us ask, and must not make us ask often."""

@@ -25,8 +25,8 @@ from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.form_of_row import form_shown, passages_of
 from humaneval.crowd.form_page import Delivery, Form, render_form
 from humaneval.crowd.found_hit import FoundHit, find_hits
-from humaneval.crowd.keep import Sending, keep_all
-from humaneval.crowd.work import Work, find_works
+from humaneval.crowd.store_answers import Sending, keep_all
+from humaneval.crowd.stored_claim import Work, find_works
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
 from humaneval.store.heartbeat import Pulse

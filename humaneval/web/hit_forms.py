@@ -20,11 +20,10 @@ from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
-from humaneval.crowd.work import Work, find_work
+from humaneval.crowd.stored_claim import Work, find_work
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question
-from humaneval.serving import waiting
 from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.web import messages
@@ -44,6 +43,7 @@ from humaneval.web.forms import (
 )
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.security import allow_frames
+from humaneval.web_server import waiting
 
 blueprint = Blueprint("hit_forms", __name__)
 

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 
 from humaneval.crowd.prolific.platform import Prolific
-from humaneval.crowd.prolific.sessions import Session
+from humaneval.crowd.prolific.submission import Session
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
-from humaneval.serving import waiting
+from humaneval.web_server import waiting
 
 _log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.panels import Ended, HandBack
 from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.prolific.answered import codes_of
+from humaneval.crowd.prolific.completion_codes import NO_CONSENT, SCREENED_OUT, completion_url, outcome_of
 from humaneval.crowd.prolific.draft import PLACEHOLDERS
-from humaneval.crowd.prolific.outcome import NO_CONSENT, SCREENED_OUT, completion_url, outcome_of
-from humaneval.crowd.prolific.sessions import REOPENED
-from humaneval.crowd.work import find_work
+from humaneval.crowd.prolific.submission import REOPENED
+from humaneval.crowd.stored_claim import find_work
 from humaneval.errors import HumanEvalError
 from humaneval.store.engine import connected
 from humaneval.store.types import now

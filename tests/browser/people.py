@@ -16,7 +16,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, ResponseRow
 from humaneval.study.stored import get_study
 from tests.fixtures import signed

@@ -68,7 +68,7 @@ GROUND = {
     "settings",
     "resources",
     "progress",
-    "serving",
+    "web_server",
     "kinds",
     "free_text",
     "csv_file",

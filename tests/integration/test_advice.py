@@ -74,7 +74,7 @@ NOT_WALKED = {
     "humaneval/crowd/approve.py: reject x x --to local --reason REASON": (
         "work that was lost, paid by hand and found again: tests/integration/crowd/test_paid_elsewhere.py"
     ),
-    "humaneval/crowd/addresses.py: publish x --to prolific --dry-run": (
+    "humaneval/crowd/published_hits.py: publish x --to prolific --dry-run": (
         "at Prolific: tests/integration/prolific/test_money.py"
     ),
     "humaneval/crowd/compensate.py: notify x WORKER --to local --subject SUBJECT --text TEXT": (
@@ -109,7 +109,9 @@ NOT_WALKED = {
     "humaneval/cli/publish_files.py: collect x --to csv --from RESULTS.csv": (
         "results of another site: tests/integration/crowd/test_batch_files.py"
     ),
-    "humaneval/cli/worker/kept.py: worker show WORKER": ("tests/integration/link/test_what_is_kept.py"),
+    "humaneval/cli/worker/personal_data.py: worker show WORKER": (
+        "tests/integration/link/test_what_is_kept.py"
+    ),
     "humaneval/crowd/mturk_csv.py: collect STUDY --to csv --from results.csv": (
         "results of another site: tests/integration/crowd/test_batch_files.py"
     ),

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from humaneval import __version__
 from humaneval.cli import groups
 from humaneval.cli import main as command_line
+from humaneval.cli.context import emit, json_option
 from humaneval.cli.groups import Target, first_sentence
 from humaneval.cli.main import VERBS, cli
-from humaneval.cli.run import emit, json_option
 from humaneval.errors import PartialError
 from tests.commands import Command, Said, program
 from tests.conftest import ROOT

@@ -22,12 +22,11 @@ from flask import Flask
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import OperationalError
 
-import humaneval.serving as serving_limits
+import humaneval.web_server as serving_limits
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import StoreError
-from humaneval.serving import Servers
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, store_errors, writing
@@ -35,6 +34,7 @@ from humaneval.store.identity import DATABASE_ID, Identity
 from humaneval.store.migrate import backup
 from humaneval.store.tables import AnswerRow, HitRow, MetaRow
 from humaneval.web.app import MAX_FORM_BYTES, create_app, running
+from humaneval.web_server import Servers
 from tests.fixtures import signed
 from tests.forking.program import Program
 from tests.pace import PATIENCE

@@ -20,12 +20,12 @@ from humaneval.errors import DesignError, SettingsError
 from humaneval.infills.blanks import blanks_of
 from humaneval.infills.generate import run
 from humaneval.infills.processing import Form
-from humaneval.infills.rest import Rest
+from humaneval.infills.rest_of_story import Rest
 from humaneval.kinds import build
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import read_responses, table_bytes
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_columns
+from humaneval.store.responses import response_columns
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow
 from humaneval.stories.reading import read_stories

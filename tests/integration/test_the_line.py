@@ -19,7 +19,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.scoring.scores import score
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.study.stored import get_study, open_study, study_key
 
 Line = Callable[[Engine, Crowd], pd.DataFrame]

@@ -19,8 +19,8 @@ from urllib.request import urlopen
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.crowd.addresses import up
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.published_hits import up
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PrerequisiteError
 from humaneval.market import MarketServer

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from humaneval.crowd import adopt, as_planned, figures
+from humaneval.crowd import adopt, hit_terms, plan_differences
 from humaneval.crowd.platform import Terms
 
 
 def nothing(
     planned: Mapping[str, str], until: datetime | None, there: Terms, moment: datetime
-) -> dict[str, figures.Differs]:
+) -> dict[str, hit_terms.Differs]:
     return {}
 
 
-as_planned.compare = nothing  # type: ignore[attr-defined]  # the name that it imported
+plan_differences.compare = nothing  # type: ignore[attr-defined]  # the name that it imported
 adopt.compare = nothing  # type: ignore[attr-defined]  # it is there by its import

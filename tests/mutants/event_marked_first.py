@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import give_back
 from humaneval.crowd.prolific.events import Event
-from humaneval.crowd.prolific.sessions import REOPENED
+from humaneval.crowd.prolific.submission import REOPENED
 from humaneval.store.engine import writing
 from humaneval.store.tables import EventRow
 from humaneval.web import prolific_events

@@ -1,5 +1,5 @@
 """A submission that is out of time is taken for a submitted one."""
 
-from humaneval.crowd.prolific import sessions
+from humaneval.crowd.prolific import submission
 
-sessions.STATES[sessions.TIMED_OUT] = "submitted"
+submission.STATES[submission.TIMED_OUT] = "submitted"

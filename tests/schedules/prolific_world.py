@@ -22,31 +22,31 @@ from sqlalchemy.orm import Session
 from urllib3.exceptions import ProtocolError
 from waitress.channel import ClientDisconnected
 
-from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ASK_RETURN, ask_returns
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import CLOSE, close_all
 from humaneval.crowd.collect import collect_work
+from humaneval.crowd.costs import BONUS as BONUS_PAID
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
-from humaneval.crowd.ledger import BONUS as BONUS_PAID
+from humaneval.crowd.prolific.completion_codes import COMPLETED
 from humaneval.crowd.prolific.decisions import LAGS
 from humaneval.crowd.prolific.listen import listen
-from humaneval.crowd.prolific.outcome import COMPLETED
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import PLACES as MORE
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import PUBLISH
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import HumanEvalError
 from humaneval.market.faults.plan import Faults, read_line
 from humaneval.market.prolific_standin import ProlificFault, taking_part
 from humaneval.market.prolific_standin.app import create_prolific_app
-from humaneval.market.prolific_standin.books import Books, Work
+from humaneval.market.prolific_standin.database import Books, Work
+from humaneval.market.prolific_standin.deadlines import due_and_then
 from humaneval.market.prolific_standin.deliveries import Parcel, deliver_due
-from humaneval.market.prolific_standin.due import due_and_then
 from humaneval.market.prolific_standin.money import pots
 from humaneval.market.prolific_standin.refusals import Refusal
 from humaneval.market.prolific_standin.studies import places_taken

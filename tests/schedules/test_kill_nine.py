@@ -17,7 +17,6 @@ from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd import publish_plan
-from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import collect_work
@@ -25,9 +24,10 @@ from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import preview_urls
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market import MarketServer, Mode, open_account, open_market
-from humaneval.market.journal import balance
+from humaneval.market.account import balance
 from humaneval.market.operations import Market
 from humaneval.market.tables.assignments import Assignment, Bonus, State
 from humaneval.market.tables.hits import Hit

@@ -12,7 +12,6 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd import workers
-from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.close import CLOSE, close_all
 from humaneval.crowd.compensate import COMPENSATE, compensate_worker
@@ -20,6 +19,7 @@ from humaneval.crowd.notify import NOTIFY, notify_workers
 from humaneval.crowd.participants import LIST
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import PUBLISH
 from humaneval.crowd.reversible import EXCLUDE
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market.assignments import accept

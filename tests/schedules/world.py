@@ -35,10 +35,10 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import HumanEvalError
 from humaneval.market import Faults, Mode, create_market_app, open_account
+from humaneval.market.account import balance, dollars
 from humaneval.market.assignments import accept, give_back
 from humaneval.market.faults.plan import read_line
 from humaneval.market.faults.reused_id import reuse_id
-from humaneval.market.journal import balance, dollars
 from humaneval.market.offers import offers
 from humaneval.market.operations import Market
 from humaneval.market.protocol.answer_xml import Field, answer_xml

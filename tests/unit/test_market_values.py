@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humaneval.market import journal, wording
+from humaneval.market import account, wording
 from humaneval.market.protocol import addresses, characters, xml
 from humaneval.market.protocol.answer_xml import Field, UnusableAnswerError, answer_xml
 from humaneval.market.protocol.refusals import RefusedError
@@ -38,7 +38,7 @@ def external(url: str, height: str = "400", schema: str = EXTERNAL_SCHEMA) -> st
     return ElementTree.tostring(root, encoding="unicode")
 
 
-@pytest.mark.parametrize("module", [addresses, characters, journal, wording, xml])
+@pytest.mark.parametrize("module", [account, addresses, characters, wording, xml])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

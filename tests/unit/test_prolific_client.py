@@ -15,10 +15,10 @@ from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
 from humaneval.crowd.prolific.advice import account_lines
 from humaneval.crowd.prolific.client import ProlificClient
+from humaneval.crowd.prolific.completion_codes import OUTCOMES, new_codes
 from humaneval.crowd.prolific.draft import body, refuse, terms_of
-from humaneval.crowd.prolific.outcome import OUTCOMES, new_codes
 from humaneval.crowd.prolific.platform import Prolific
-from humaneval.crowd.prolific.sessions import session_of
+from humaneval.crowd.prolific.submission import session_of
 from humaneval.errors import PlatformError, SettingsError, UsageError
 from tests.unit.recording import Answers, recording
 

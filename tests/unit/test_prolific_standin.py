@@ -13,7 +13,7 @@ import pytest
 from humaneval.errors import UsageError
 from humaneval.market.faults.plan import read_line
 from humaneval.market.prolific_standin.app import create_prolific_app
-from humaneval.market.prolific_standin.books import Books, open_prolific
+from humaneval.market.prolific_standin.database import Books, open_prolific
 from humaneval.market.prolific_standin.deliveries import signature
 from humaneval.market.prolific_standin.faults import API, BESIDE_API, KINDS, ProlificFault
 from humaneval.market.prolific_standin.filters import passes

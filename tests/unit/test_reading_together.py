@@ -12,7 +12,7 @@ import pytest
 from markupsafe import Markup
 from sqlalchemy import Connection
 
-from humaneval.crowd.skeleton import filled
+from humaneval.crowd.page_cache import filled
 from humaneval.errors import StoreError
 from humaneval.store.engine import open_engine
 from humaneval.store.together import Reader

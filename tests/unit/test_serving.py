@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import humaneval
-from humaneval.serving import _Dispatcher, _Ranked, waiting
+from humaneval.web_server import _Dispatcher, _Ranked, waiting
 from tests.pace import PATIENCE
 
 

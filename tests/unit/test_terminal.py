@@ -8,7 +8,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from humaneval.cli.run import console, emit, say
+from humaneval.cli.context import console, emit, say
 
 WRITTEN = "Ann\x1b]0;x\x07\x1b[2J\x9b\x00\x7f\u202e\r"
 

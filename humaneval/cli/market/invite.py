@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.market.options import database_option, existing_market
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 from humaneval.market.panel.invitations import invitation, personal_links, read_names, revoke_links
 from humaneval.market.tables.database import known_account

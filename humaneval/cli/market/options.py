@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from sqlalchemy import Engine
 
-from humaneval.cli.run import warn_if_open
+from humaneval.cli.context import warn_if_open
 from humaneval.errors import StoreError
 from humaneval.fees import money
 from humaneval.market import open_market

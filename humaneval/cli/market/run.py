@@ -6,8 +6,8 @@ import logging
 
 import click
 
+from humaneval.cli.context import say, warn_if_open
 from humaneval.cli.market.options import database_option
-from humaneval.cli.run import say, warn_if_open
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.running.amazon.program import run_program
 

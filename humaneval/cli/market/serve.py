@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from humaneval.cli.context import SEED, App, emit, json_option, say, warn_if_open, with_app
 from humaneval.cli.market.options import Dollars, database_option
-from humaneval.cli.run import SEED, App, emit, json_option, say, warn_if_open, with_app
 from humaneval.errors import UsageError
 from humaneval.market import Faults, Keys, MarketServer, Mode, open_market
 from humaneval.market.faults.admin import TOKEN_HEADER

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.context import emit, json_option, say
 from humaneval.cli.market.options import database_option, existing_market, refuse_missing
-from humaneval.cli.run import emit, json_option, say
 from humaneval.market.events import kept_events
 from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import CHECK, HEAD, VERSIONS

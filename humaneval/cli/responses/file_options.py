@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from humaneval.cli.run import say
+from humaneval.cli.context import say
 from humaneval.errors import UsageError
 from humaneval.foreign import Options, Sheet, only_counted, read_sheet, replaced
 from humaneval.foreign.times import zone

@@ -14,9 +14,9 @@ import click
 from sqlalchemy import select
 
 from humaneval import __version__
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.cli.responses.file_options import Source, account, file_options, pairs
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.crowd.pseudonyms import pseudonym, stored_secret
 from humaneval.errors import DeclinedError, UsageError
 from humaneval.foreign import (
@@ -40,7 +40,7 @@ from humaneval.scoring.asked import asked
 from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
-from humaneval.store.published import PSEUDONYM_KEY
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.tables import StudyRow
 from humaneval.text import counted
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import click
 from rich.table import Table
 
+from humaneval.cli.context import console, emit, json_option, say
 from humaneval.cli.responses.file_options import Source, account, file_options
 from humaneval.cli.responses.summary_options import Asked, summary_options
-from humaneval.cli.run import console, emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.foreign import (
     Options,

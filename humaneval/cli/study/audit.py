@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 from rich.table import Table
 
-from humaneval.cli.run import App, console, emit, json_option, say, simulated_line, with_app
+from humaneval.cli.context import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.domain import SENTENCES
 from humaneval.scoring.questions.question import DETECT
 from humaneval.study.audit import Audit, Range

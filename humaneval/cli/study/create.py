@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
 from humaneval.cli.study.from_table import Source, from_options, make_from_table
 from humaneval.cli.study.pay import made_anew, pay
 from humaneval.cli.study.plan import plan_document
 from humaneval.cli.study.plan_text import tell_outlook
-from humaneval.crowd.addresses import endpoints_of
+from humaneval.crowd.published_hits import endpoints_of
 from humaneval.crowd.status import study_status
 from humaneval.domain import POSITIONS
 from humaneval.errors import HumanEvalError

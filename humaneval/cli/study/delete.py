@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from humaneval.cli.run import App, emit, json_option, say, with_app
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.errors import DeclinedError, UsageError
 from humaneval.study.delete import delete_study, refuse_deletion
 from humaneval.text import counted

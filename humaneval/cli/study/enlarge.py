@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from humaneval.cli.run import App, RunOptions, acting, emit, say
-from humaneval.crowd.addresses import Fees, endpoints_of, fees_of
+from humaneval.cli.context import App, RunOptions, acting, emit, say
+from humaneval.crowd.published_hits import Fees, endpoints_of, fees_of
 from humaneval.errors import DeclinedError, UsageError
 from humaneval.fees import shown
 from humaneval.study.enlarge import WARNING, Proposal, propose

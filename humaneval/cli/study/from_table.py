@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.table import Table
 from sqlalchemy import Engine
 
-from humaneval.cli.run import App, console, say
+from humaneval.cli.context import App, console, say
 from humaneval.errors import DeclinedError, HumanEvalError, InputError, StoreError, UsageError
 from humaneval.infills.blanks import select_stories
 from humaneval.progress import progress

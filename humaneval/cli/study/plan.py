@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.numbers import ANNOTATORS, SHARE, Number, Whole
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.cli.study.plan_text import tell_plan
-from humaneval.crowd.addresses import Fees, fees_of
+from humaneval.crowd.published_hits import Fees, fees_of
 from humaneval.errors import UsageError
 from humaneval.interface.plans import plan_document as plan_document
 from humaneval.planning.cues import CueScore

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.table import Table
 
-from humaneval.cli.run import console, say
+from humaneval.cli.context import console, say
 from humaneval.cli.study.pay import setting
 from humaneval.planning.cues import PLACES, CueScore
 from humaneval.planning.detectable import MOST, Chances

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import OUT_FILE, write_whole
-from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.errors import UsageError

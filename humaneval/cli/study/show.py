@@ -9,7 +9,7 @@ from typing import Any
 import click
 from sqlalchemy import func, select
 
-from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
+from humaneval.cli.context import App, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.study.pay import pay
 from humaneval.store.engine import reading
 from humaneval.store.tables import RowRow, StudyRow

@@ -8,8 +8,18 @@ from typing import Any
 import click
 from rich.table import Table
 
-from humaneval.cli.run import App, RunOptions, acting, console, emit, json_option, say, to_option, with_app
-from humaneval.cli.worker.kept import export, forget, purge, show
+from humaneval.cli.context import (
+    App,
+    RunOptions,
+    acting,
+    console,
+    emit,
+    json_option,
+    say,
+    to_option,
+    with_app,
+)
+from humaneval.cli.worker.personal_data import export, forget, purge, show
 from humaneval.crowd.workers import Turned, block_workers, exclude_workers, list_workers
 from humaneval.fees import NO_FEES
 from humaneval.text import counted

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.prolific.client import ProlificClient
-from humaneval.crowd.prolific.sessions import major, minor
+from humaneval.crowd.prolific.submission import major, minor
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.fees import CENT
 

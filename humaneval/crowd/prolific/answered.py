@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.addresses import PUBLISH
-from humaneval.crowd.prolific.outcome import AWAY
+from humaneval.crowd.prolific.completion_codes import AWAY
+from humaneval.crowd.published_hits import PUBLISH
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, OutboxRow, WorkerIdentityRow

@@ -7,7 +7,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from humaneval.crowd.prolific.client import ProlificClient
-from humaneval.crowd.prolific.sessions import APPROVED, AWAITING, REJECTED, UNDER_WAY, Session
+from humaneval.crowd.prolific.submission import APPROVED, AWAITING, REJECTED, UNDER_WAY, Session
 from humaneval.errors import PlatformError, UsageError
 
 MOST_TOGETHER = 1000

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 from humaneval.crowd.platform import Offer, Terms
-from humaneval.crowd.prolific.outcome import OUTCOMES
-from humaneval.crowd.prolific.sessions import major, minor, moment_of
+from humaneval.crowd.prolific.completion_codes import OUTCOMES
+from humaneval.crowd.prolific.submission import major, minor, moment_of
 from humaneval.errors import UsageError
 
 NAME = "humaneval "

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, func, insert, select
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import give_back
 from humaneval.crowd.platform import PROLIFIC
-from humaneval.crowd.prolific.sessions import REOPENED, moment_of, session_of
+from humaneval.crowd.prolific.submission import REOPENED, moment_of, session_of
 from humaneval.errors import InputError
 from humaneval.store.engine import connected
 from humaneval.store.tables import AssignmentRow, EventRow, HitRow, MetaRow

@@ -31,7 +31,7 @@ from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.decisions import LAGS, Decisions
 from humaneval.crowd.prolific.draft import body, filters_text, key_of, refuse, study_path, terms_of
 from humaneval.crowd.prolific.hooks import Hooks
-from humaneval.crowd.prolific.sessions import (
+from humaneval.crowd.prolific.submission import (
     AWAITING,
     REOPENED,
     SETTLED,

@@ -13,7 +13,7 @@ from humaneval.crowd.prolific.answered import answers_at, away_codes
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.decisions import path_of
 from humaneval.crowd.prolific.draft import study_path
-from humaneval.crowd.prolific.sessions import (
+from humaneval.crowd.prolific.submission import (
     AWAITING,
     IN_PART,
     KNOWN,

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from sqlalchemy import Engine, and_, case, func, select
 
-from humaneval.market.journal import dollars
+from humaneval.market.account import dollars
 from humaneval.market.operations import Market
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import Assignment, State

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from humaneval.errors import UsageError
 from humaneval.fees import money
-from humaneval.market.journal import balance, deposit, dollars
+from humaneval.market.account import balance, deposit, dollars
 from humaneval.market.tables.database import Clock, Mode, known_account, transaction
 from humaneval.store.engine import store_errors
 from humaneval.store.types import now

@@ -14,7 +14,7 @@ from humaneval.market.hosts import answer_only
 from humaneval.market.prolific_standin import site
 from humaneval.market.prolific_standin.api import account, groups, hooks, studies, submissions
 from humaneval.market.prolific_standin.api.calls import BASE, EXTENSION, http_error
-from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.faults import bring_about
 
 MOST_BYTES = 4 * 1024 * 1024

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sqlalchemy import select
 
-from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.money import pay_bonus, pots
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal
 from humaneval.market.prolific_standin.studies import find_study, later

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from humaneval.market.faults.plan import Faults
-from humaneval.market.prolific_standin.books import Books
-from humaneval.market.prolific_standin.due import let_time_pass
+from humaneval.market.prolific_standin.database import Books
+from humaneval.market.prolific_standin.deadlines import let_time_pass
 from humaneval.market.prolific_standin.hooks import current_secret
 from humaneval.market.prolific_standin.tables import Event, Subscription
 

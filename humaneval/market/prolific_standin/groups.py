@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import delete, func, select
 
-from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal
 from humaneval.market.prolific_standin.tables import Group, Member
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import select
 
-from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal
 from humaneval.market.prolific_standin.tables import Event, Secret, Study, Submission, Subscription
 from humaneval.market.protocol.addresses import is_loopback

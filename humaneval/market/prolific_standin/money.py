@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from humaneval.market.prolific_standin.books import Work
 from humaneval.market.prolific_standin.completion_codes import screen_out_of
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.refusals import Refusal
 from humaneval.market.prolific_standin.tables import Bonus, Entry, Status, Study, StudyStatus, Submission
 from humaneval.market.prolific_standin.terms import Cost

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from humaneval.market.prolific_standin.books import Work
 from humaneval.market.prolific_standin.completion_codes import actions_of, fixed_screen_out
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.groups import join, leave
 from humaneval.market.prolific_standin.hooks import note_progress, note_submission
 from humaneval.market.prolific_standin.money import pay_submission, settle

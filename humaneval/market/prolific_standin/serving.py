@@ -12,13 +12,13 @@ from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.market.faults.admin import PATH, TOKEN
 from humaneval.market.faults.plan import Faults
 from humaneval.market.prolific_standin.app import MOST_BYTES, create_prolific_app
-from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.deliveries import deliver_due, post
 from humaneval.market.prolific_standin.terms import Terms
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock
-from humaneval.serving import Servers, listen, until_told
 from humaneval.store.types import now
+from humaneval.web_server import Servers, listen, until_told
 
 THREADS = 8
 LOOK_SECONDS = 0.2

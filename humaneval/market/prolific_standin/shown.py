@@ -7,7 +7,7 @@ from typing import Any
 
 from humaneval.market.prolific_standin import groups, money
 from humaneval.market.prolific_standin.bonuses import cost_of, paid_to
-from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.studies import places_taken
 from humaneval.market.prolific_standin.tables import (
     BonusBatch,

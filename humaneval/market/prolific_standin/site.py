@@ -14,8 +14,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from humaneval.market.prolific_standin import taking_part
 from humaneval.market.prolific_standin.api.calls import EXTENSION
-from humaneval.market.prolific_standin.books import Books, Work, new_id
-from humaneval.market.prolific_standin.due import due_and_then
+from humaneval.market.prolific_standin.database import Books, Work, new_id
+from humaneval.market.prolific_standin.deadlines import due_and_then
 from humaneval.market.prolific_standin.faults import happening
 from humaneval.market.prolific_standin.refusals import Refusal
 from humaneval.market.prolific_standin.studies import find_study

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from humaneval.market.prolific_standin.books import Work, new_id
 from humaneval.market.prolific_standin.completion_codes import screen_out_of
+from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.hooks import note_study
 from humaneval.market.prolific_standin.money import PAID, counts, settle
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal

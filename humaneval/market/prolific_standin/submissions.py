@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from humaneval.market.prolific_standin.books import Work
 from humaneval.market.prolific_standin.completion_codes import actions_of, find_code
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.outcomes import carry_out, dynamic_payment, pay, set_status
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal
 from humaneval.market.prolific_standin.studies import find_study, later

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from sqlalchemy import func, select
 
-from humaneval.market.prolific_standin.books import Work, new_id
 from humaneval.market.prolific_standin.completion_codes import find_code
+from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.filters import passes
 from humaneval.market.prolific_standin.outcomes import NO_CODE, carry_out, set_status
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal

@@ -4,6 +4,6 @@ There is no log-in and no cookie, so the address is the key. It is printed for t
 server. It is never logged, and no page hands it on in a referrer.
 """
 
-from humaneval.web.requester.door import install, requester_address, token_of
+from humaneval.web.requester.access_token import install, requester_address, token_of
 
 __all__ = ["install", "requester_address", "token_of"]

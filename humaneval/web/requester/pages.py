@@ -7,13 +7,13 @@ from urllib.parse import quote
 from flask import Blueprint, Response, abort, current_app, request
 from sqlalchemy import select
 
-from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, as_shown, render
+from humaneval.crowd.published_hits import preview_urls
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
+from humaneval.store.responses import rows_in
 from humaneval.store.tables import RowRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.scores import ready
@@ -25,7 +25,7 @@ from humaneval.web.infilling.pages import DESK
 from humaneval.web.messages import root
 from humaneval.web.requester import passages as of_study
 from humaneval.web.requester import people, progress, scores
-from humaneval.web.requester.heard import Heard
+from humaneval.web.requester.platform_status import Heard
 from humaneval.web.requester.render import ASSETS, Paged, page, part
 from humaneval.web.requester.render import asset as read_asset
 from humaneval.web.security import allow_fetches, allow_plots, refuse_forms

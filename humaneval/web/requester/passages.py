@@ -9,7 +9,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from humaneval.crowd.review import would_exclude
-from humaneval.crowd.stood_out import stood_out
+from humaneval.crowd.worker_flags import stood_out
 from humaneval.domain import Role
 from humaneval.scoring.questions.question import Answer, Truth
 from humaneval.store.engine import reading

@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import COMMENT
 from humaneval.crowd.review import would_exclude
-from humaneval.crowd.stood_out import stood_out
+from humaneval.crowd.worker_flags import stood_out
 from humaneval.store.engine import reading
-from humaneval.store.published import StudyNames, names_of
-from humaneval.store.queries import comment_lines
+from humaneval.store.export_pseudonyms import StudyNames, names_of
+from humaneval.store.responses import comment_lines
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,

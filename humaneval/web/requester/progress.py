@@ -12,13 +12,13 @@ from sqlalchemy import Engine, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.advice import Line, owed_line, progress_lines, stray_lines, unpublished, waiting_lines
-from humaneval.crowd.ledger import INSTEAD
+from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.review import would_review
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.store.engine import reading
-from humaneval.store.queries import answerers
+from humaneval.store.responses import answerers
 from humaneval.store.tables import (
     COLLECTED,
     AnswerRow,
@@ -33,7 +33,7 @@ from humaneval.store.tables import (
 )
 from humaneval.study.stored import Study, put_up, study_of
 from humaneval.text import Answerers, command
-from humaneval.web.requester.heard import Heard
+from humaneval.web.requester.platform_status import Heard
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from humaneval.report.score_tables import score_head
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.store.engine import reading
-from humaneval.store.queries import forms_set_aside
+from humaneval.store.responses import forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected, own_rules

@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import Engine, select, text, update
 
 from humaneval.crowd.approve import approve_work, would_approve
-from humaneval.crowd.as_planned import differing
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.extend import expire_all, extend_all
-from humaneval.crowd.figures import unaccepted
+from humaneval.crowd.hit_terms import unaccepted
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.mturk.terms import question_hash, requirements_text
+from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import reconcile

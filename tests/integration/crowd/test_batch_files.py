@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select
 from humaneval.simulated.annotator import Crowd, Skills, crowd_for
 from humaneval.simulated.browser import parse_page
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import OutboxRow
 from humaneval.study.create import create_study
 from humaneval.study.stored import get_study, open_study, study_key

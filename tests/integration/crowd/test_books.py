@@ -22,7 +22,7 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
-from humaneval.market.journal import deposit
+from humaneval.market.account import deposit
 from humaneval.market.tables.database import Mode, Transaction
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
@@ -96,7 +96,7 @@ def test_what_others_took_and_what_our_books_lack_is_said(
     )
     now = books(sqlite_engine, platform)
     assert now.unexplained == Decimal("2.40")
-    assert now.differences == (f"bonus of $2.00 for {assignment}: 1 at local, 0 in our ledger",)
+    assert now.differences == (f"bonus of $2.00 for {assignment}: 1 at local, 0 in our books",)
     with writing(sqlite_engine) as session:
         session.execute(delete(PaymentRow))
         session.scalars(select(AssignmentRow)).one().state = "submitted"

@@ -19,7 +19,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
-from humaneval.crowd.waiting import would_collect
+from humaneval.crowd.uncollected import would_collect
 from humaneval.crowd.workers import exclude_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing

@@ -18,9 +18,9 @@ from sqlalchemy import Engine, func, select
 from humaneval.crowd.claims import Opened, Outcome, open_form
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
-from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.store_answers import keep_answers
 from humaneval.crowd.study_at import open_study_at
 from humaneval.store.engine import reading
 from humaneval.store.tables import (

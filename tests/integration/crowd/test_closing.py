@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.addresses import up
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.close import Closed, close_all
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import up
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import HitRow, OutboxRow
 from humaneval.study.stored import get_study, open_study
 

@@ -18,13 +18,13 @@ from humaneval.crowd.approve import approve_work
 from humaneval.crowd.claims import open_form
 from humaneval.crowd.collect import CollectedWork, collect_work
 from humaneval.crowd.form_of_row import load_form
-from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
+from humaneval.crowd.store_answers import keep_answers
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market.assignments import accept, give_back
@@ -33,7 +33,7 @@ from humaneval.market.submissions import Answer, submit
 from humaneval.market.tables.database import Mode, transaction
 from humaneval.market.workers import sign_up
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,

@@ -11,14 +11,14 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd.approve import approve_work, reject_work, would_reject
 from humaneval.crowd.collect import collect_work
-from humaneval.crowd.ledger import spent
+from humaneval.crowd.costs import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, Trouble
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import forms_set_aside, response_lines
+from humaneval.store.responses import forms_set_aside, response_lines
 from humaneval.store.tables import AssignmentRow, OutboxRow
 from humaneval.study.stored import get_study, open_study
 

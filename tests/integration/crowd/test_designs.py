@@ -17,11 +17,11 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.claims import Outcome, open_form
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
-from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.review import review_work
+from humaneval.crowd.store_answers import keep_answers
 from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import Blank, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError

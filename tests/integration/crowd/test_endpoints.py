@@ -28,7 +28,7 @@ from humaneval.errors import SettingsError, UsageError
 from humaneval.market import MarketServer
 from humaneval.settings import Settings, load_settings
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.study.stored import get_study
 from humaneval.web.app import create_app

@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import close_all
 from humaneval.crowd.collect import collect_work
+from humaneval.crowd.costs import spent
 from humaneval.crowd.forget import forget
-from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
-from humaneval.crowd.person import find_person, names_in_exports, rows_about
+from humaneval.crowd.personal_data import find_person, names_in_exports, rows_about
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import preview_urls
 from humaneval.crowd.purge import purge
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
-from humaneval.crowd.waiting import would_collect
+from humaneval.crowd.uncollected import would_collect
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, ForgottenRow, PaymentRow, WorkerIdentityRow, WorkerRow

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, delete, select, update
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.compensate import Compensated, compensate_worker
-from humaneval.crowd.ledger import spent
+from humaneval.crowd.costs import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import Notified, notify_workers
 from humaneval.crowd.reconcile import reconcile

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select, text
 from humaneval.crowd.approve import approve_work, would_approve
 from humaneval.crowd.bonus import BonusPaid, pay_bonus
 from humaneval.crowd.collect import collect_work
-from humaneval.crowd.ledger import spent
+from humaneval.crowd.costs import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.review import review_work

@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.addresses import up
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.outbox import RESTS
 from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import up
 from humaneval.crowd.review import review_work
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.crowd.workers import block_workers, exclude_workers, list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
 from humaneval.study.stored import get_study, open_study
 from humaneval.web.app import create_app, running

@@ -38,7 +38,7 @@ from humaneval.market.tables.database import Mode
 from humaneval.scoring.questions.question import load_question, question_names
 from humaneval.simulated.browser import FoundForm
 from humaneval.store.engine import reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import RowRow
 from humaneval.study.create import create_study

@@ -12,12 +12,12 @@ from sqlalchemy import Engine, func, select, update
 from humaneval.crowd.claims import Outcome, open_form
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
-from humaneval.crowd.keep import keep_answers
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.signatures import is_signed, returned_of
+from humaneval.crowd.store_answers import keep_answers
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market import MarketServer
 from humaneval.settings import Settings

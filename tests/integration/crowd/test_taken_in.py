@@ -21,7 +21,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import NotAsPlannedError, PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.study.stored import get_study
 

@@ -24,7 +24,7 @@ from humaneval.errors import UsageError
 from humaneval.simulated.annotator import Skills, crowd_for
 from humaneval.simulated.marketplace import work_through
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import AssignmentRow, RowRow
 from humaneval.store.types import now
 from humaneval.study.create import create_study

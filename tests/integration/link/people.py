@@ -11,15 +11,15 @@ from urllib.parse import urlencode
 
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd.addresses import links_of
 from humaneval.crowd.collect import CollectedWork, collect_work
 from humaneval.crowd.link import Invitation, Link, open_invitation, panel_invitation
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import links_of
 from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow
 from humaneval.study.stored import get_study, open_study
 

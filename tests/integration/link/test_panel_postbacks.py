@@ -19,9 +19,9 @@ from humaneval.crowd.advice import progress_lines
 from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
 from humaneval.crowd.endpoints import link
 from humaneval.crowd.forget import forget
-from humaneval.crowd.kept import kept_about
 from humaneval.crowd.link import Link
 from humaneval.crowd.panel_postbacks import POSTBACK
+from humaneval.crowd.personal_data_export import kept_about
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.domain import PROGRAM

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import Engine, delete, select
 
-from humaneval.crowd.person import find_person
+from humaneval.crowd.personal_data import find_person
 from humaneval.crowd.review import MISSED_CONTROL
 from humaneval.errors import SettingsError, UsageError
 from humaneval.simulated.browser import Browser, Page
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import TOOK_PART_ELSEWHERE
+from humaneval.store.responses import TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AssignmentRow, StudyRow, WorkerIdentityRow
 from humaneval.study.file import read_study_file
 from tests.commands import Command

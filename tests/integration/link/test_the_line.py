@@ -15,7 +15,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
-from humaneval.crowd.ledger import spent
+from humaneval.crowd.costs import spent
 from humaneval.crowd.link import open_invitation, panel_invitation
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
@@ -26,7 +26,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.scoring.scores import score
 from humaneval.simulated import Crowd, Skills, follow_links, work_through
 from humaneval.store.engine import open_engine, reading
-from humaneval.store.queries import response_lines
+from humaneval.store.responses import response_lines
 from humaneval.store.tables import OutboxRow, PaymentRow
 from humaneval.study.stored import get_study, open_study, study_key
 from tests.commands import Command

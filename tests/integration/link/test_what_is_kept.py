@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd.person import ABOUT_NOBODY, BY_OTHER_WAYS, tables_about_workers
+from humaneval.crowd.personal_data import ABOUT_NOBODY, BY_OTHER_WAYS, tables_about_workers
 from humaneval.crowd.pseudonyms import pseudonym
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
-from humaneval.store.published import PSEUDONYM_KEY
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.tables import (
     METADATA,
     AssignmentRow,

@@ -18,8 +18,8 @@ from sqlalchemy import select
 from humaneval.errors import SettingsError, UsageError
 from humaneval.fees import reward_fee
 from humaneval.market import Mode, open_account, open_market
+from humaneval.market.account import balance, dollars
 from humaneval.market.assignments import accept, give_back, sums_of
-from humaneval.market.journal import balance, dollars
 from humaneval.market.operations import Market
 from humaneval.market.panel.funds import add_funds
 from humaneval.market.protocol.answer_xml import Field, answer_xml

@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Engine, inspect
 
 from humaneval.market import Mode, open_account, open_market
-from humaneval.market.journal import Balance, balance, deposit
+from humaneval.market.account import Balance, balance, deposit
 from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import VERSIONS, transaction
 from humaneval.store.migrate import downgrade, upgrade

@@ -12,7 +12,7 @@ from humaneval.crowd.approve import approve_work
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.forget import forget
-from humaneval.crowd.kept import kept_about
+from humaneval.crowd.personal_data_export import kept_about
 from humaneval.crowd.purge import purge
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import UsageError

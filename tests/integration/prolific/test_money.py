@@ -15,9 +15,9 @@ from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import close_all
 from humaneval.crowd.compensate import compensate_worker
+from humaneval.crowd.costs import spent
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
-from humaneval.crowd.ledger import spent
 from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific

@@ -14,15 +14,15 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.prolific.answered import codes_of
+from humaneval.crowd.prolific.completion_codes import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
 from humaneval.crowd.prolific.evidence import evidence_for
-from humaneval.crowd.prolific.outcome import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
 from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.review import review_work
 from humaneval.crowd.workers import exclude_workers
 from humaneval.simulated import Skills, crowd_for, take_part
 from humaneval.store.engine import reading
-from humaneval.store.queries import TOOK_PART_ELSEWHERE
+from humaneval.store.responses import TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import open_study, study_key
 from tests.integration.prolific.people import Person, World

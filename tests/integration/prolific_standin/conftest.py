@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 
 from humaneval.market.prolific_standin import Faults, ProlificFault, Terms, open_prolific
 from humaneval.market.prolific_standin.app import create_prolific_app
-from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.database import Books
 from tests.integration.market.conftest import TestClock
 
 CODE, AUTO, AWAY, OURS, PART = "C7Q2XK9D", "AUTO4711", "NOCONSENT", "OURS0815", "PART0816"

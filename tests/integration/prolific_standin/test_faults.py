@@ -12,7 +12,7 @@ from humaneval.market import Faults
 from humaneval.market.faults.admin import PATH, TOKEN, TOKEN_HEADER
 from humaneval.market.faults.plan import read_line
 from humaneval.market.prolific_standin import ProlificFault, open_prolific
-from humaneval.market.prolific_standin.books import Books
+from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.money import pots
 from tests.integration.prolific_standin.conftest import BODY, Place
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from humaneval.market.prolific_standin import money, shown
 from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here, own_workspace
-from humaneval.market.prolific_standin.books import Work, new_id
+from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.filters import CATALOGUE, check_filters, passes
 from humaneval.market.prolific_standin.groups import find as find_group
 from humaneval.market.prolific_standin.groups import members

@@ -11,8 +11,8 @@ from typing import Any, Concatenate, ParamSpec
 from flask import Blueprint, Response, current_app, jsonify, request
 from werkzeug.exceptions import HTTPException
 
-from humaneval.market.prolific_standin.books import Books, Work
-from humaneval.market.prolific_standin.due import due_and_then
+from humaneval.market.prolific_standin.database import Books, Work
+from humaneval.market.prolific_standin.deadlines import due_and_then
 from humaneval.market.prolific_standin.refusals import Refusal, error_body, newer_error_body
 
 BASE = "/api/v1"

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from humaneval.market.prolific_standin import groups, shown
 from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here, own_workspace
-from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.paging import by_offset
 from humaneval.market.prolific_standin.refusals import Refusal
 from humaneval.market.prolific_standin.studies import find_project

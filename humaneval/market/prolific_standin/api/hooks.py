@@ -18,7 +18,7 @@ from humaneval.market.prolific_standin.api.calls import (
     here,
     own_workspace,
 )
-from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.paging import by_offset
 from humaneval.market.prolific_standin.tables import Event, Secret, Subscription
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from humaneval.market.prolific_standin import shown, studies
 from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here, sent
-from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.paging import by_page
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal
 from humaneval.market.prolific_standin.study_fields import is_number

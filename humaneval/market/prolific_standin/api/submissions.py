@@ -11,7 +11,7 @@ from sqlalchemy import Select, select
 
 from humaneval.market.prolific_standin import bonuses, shown, submissions
 from humaneval.market.prolific_standin.api.calls import Answer, api, asked, body, call, here
-from humaneval.market.prolific_standin.books import Work
+from humaneval.market.prolific_standin.database import Work
 from humaneval.market.prolific_standin.faults import disguise
 from humaneval.market.prolific_standin.paging import by_offset, by_page
 from humaneval.market.prolific_standin.refusals import Refusal

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from humaneval.store.queries import comment_lines, response_columns
+from humaneval.store.responses import comment_lines, response_columns
 from humaneval.store.tables import MetaRow, StudyRow
 
 PSEUDONYM_KEY = "pseudonym key"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.addresses import is_static, known_gone, refuse_elsewhere, submitted, up
-from humaneval.crowd.as_planned import look
 from humaneval.crowd.forgotten import left_alone
+from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import UNASKED, Submission
+from humaneval.crowd.published_hits import is_static, known_gone, refuse_elsewhere, submitted, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading

@@ -13,9 +13,9 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from humaneval.crowd.addresses import GONE, PUBLISH, UpHit, hits_of, submitted
-from humaneval.crowd.figures import LIFETIME, Difference, Differs, compare, planned_figures
+from humaneval.crowd.hit_terms import LIFETIME, Difference, Differs, compare, planned_figures
 from humaneval.crowd.platform import UNASKED, Standing, Terms
+from humaneval.crowd.published_hits import GONE, PUBLISH, UpHit, hits_of, submitted
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import DifferenceRow, OutboxRow, StudyRow

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from humaneval.crowd.addresses import GONE
 from humaneval.crowd.platform import Terms
+from humaneval.crowd.published_hits import GONE
 from humaneval.store.tables import HitRow
 from humaneval.study.file import StudyFile
 

@@ -12,13 +12,13 @@ from werkzeug.exceptions import HTTPException, NotFound
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
-from humaneval.serving import failure
 from humaneval.store.engine import writing
 from humaneval.web import infilling
 from humaneval.web.infilling import Desk
 from humaneval.web.requester import pages
-from humaneval.web.requester.heard import Heard
+from humaneval.web.requester.platform_status import Heard
 from humaneval.web.requester.render import page
+from humaneval.web_server import failure
 
 FOLDER = "requester"
 SECRET = "requester's token"

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from humaneval.crowd.person import find_person, names_in_exports, rows_about
+from humaneval.crowd.personal_data import find_person, names_in_exports, rows_about
 from humaneval.store.engine import reading
 from humaneval.store.exports import exports_of
 from humaneval.store.tables import AssignmentRow, StudyRow

@@ -14,15 +14,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import INVITE
 from humaneval.crowd.ask_return import ASK_RETURN, return_subject
 from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.panels import in_any_study, of_a_study
 from humaneval.crowd.pseudonyms import NAMELESS, pseudonym
+from humaneval.crowd.published_hits import INVITE
 from humaneval.crowd.workers import pseudonym_in
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
-from humaneval.store.published import PSEUDONYM_KEY, names_of
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY, names_of
 from humaneval.store.tables import (
     METADATA,
     AssignmentRow,

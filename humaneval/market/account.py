@@ -1,4 +1,6 @@
-"""The account's money, in a journal. The account keeps the sums of its lines.
+"""The account of the marketplace: its money in four pots, and the journal of what moved it.
+
+The account keeps the sums of the journal's lines.
 
 Money lies in four pots: available, on hold, paid to workers, paid in fees. A new HIT moves its price to the
 hold. An approval pays out of the hold. Three things return to available: a rejection, a place that expired

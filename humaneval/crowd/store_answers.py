@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import CONSENT
+from humaneval.crowd.block_history import turned
 from humaneval.crowd.form_of_row import channel_of, shown_settings
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import row_is_free
@@ -18,8 +19,7 @@ from humaneval.crowd.outbox import hold_study_at, token_for
 from humaneval.crowd.panel_postbacks import intend_postback
 from humaneval.crowd.participants import intend_exclusion
 from humaneval.crowd.reversible import EXCLUDE, worker_subject
-from humaneval.crowd.turned import turned
-from humaneval.crowd.work import PASSED_ON, Work, find_work
+from humaneval.crowd.stored_claim import PASSED_ON, Work, find_work
 from humaneval.errors import UsageError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, OutboxRow

@@ -1,4 +1,4 @@
-"""The ledger: rewards and bonuses, each once, and the sum that a study has cost."""
+"""What work costs: the reward and fee of each assignment, entered once, and the sum a study has spent."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from decimal import Decimal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import GONE
-from humaneval.crowd.as_planned import figures_there
-from humaneval.crowd.figures import PLACES, REWARD
+from humaneval.crowd.hit_terms import PLACES, REWARD
 from humaneval.crowd.outbox import settle, withdraw
 from humaneval.crowd.participants import COMPENSATION, compensation_of
+from humaneval.crowd.plan_differences import figures_there
 from humaneval.crowd.platform import Cost, Part
+from humaneval.crowd.published_hits import GONE
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.published import names_of
+from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study

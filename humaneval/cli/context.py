@@ -114,7 +114,7 @@ class App:
 
         Raises UsageError if it is up at several.
         """
-        from humaneval.crowd.addresses import endpoints_of
+        from humaneval.crowd.published_hits import endpoints_of
 
         found = endpoints_of(self.study(name)) if name is not None else ()
         if len(found) > 1:

@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.cli.output_files import OUT_FILE, write_whole
-from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.crowd.forget import ELSEWHERE, Forgotten
 from humaneval.crowd.forget import forget as forget_person
-from humaneval.crowd.kept import NOT_HERE, kept_about
+from humaneval.crowd.personal_data_export import NOT_HERE, kept_about
 from humaneval.crowd.purge import Purged
 from humaneval.crowd.purge import purge as purge_work
 from humaneval.errors import DeclinedError, UsageError

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import bindparam, exists, or_, select
 
 from humaneval.market.prolific_standin.bonuses import pay_when_due
-from humaneval.market.prolific_standin.books import Books, Work
+from humaneval.market.prolific_standin.database import Books, Work
 from humaneval.market.prolific_standin.outcomes import set_status
 from humaneval.market.prolific_standin.refusals import Refusal
 from humaneval.market.prolific_standin.studies import activate_when_due, publish_when_due

@@ -10,7 +10,7 @@ import secrets
 from sqlalchemy import Engine
 
 from humaneval.crowd.controls import missed_control
-from humaneval.crowd.work import Work
+from humaneval.crowd.stored_claim import Work
 from humaneval.store.engine import connected
 
 COMPLETED, FAILED_CHECK, NO_CONSENT = "COMPLETED", "FAILED_ATTENTION_CHECK", "NO_CONSENT"
