@@ -15,12 +15,10 @@ from humaneval.crowd.costs import (
     REJECT,
     approval_subject,
     assignment_cost,
-    find_assignment,
-    refuse_lost,
     rejection_done,
     reward_paid,
-    settled,
 )
+from humaneval.crowd.find_assignment import find_assignment, refuse_lost, settled
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.costs import BONUS, bonus_kinds, find_assignment, refuse_lost
+from humaneval.crowd.costs import BONUS, bonus_kinds
+from humaneval.crowd.find_assignment import find_assignment, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import lost_work, refuse_by_link

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.bonus import pay_lost_work
-from humaneval.crowd.costs import pay_by_hand
+from humaneval.crowd.find_assignment import pay_by_hand
 from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.hit_terms import Difference, compare, figures, told
 from humaneval.crowd.letter_text import plain_words

@@ -5,42 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
+from sqlalchemy import Engine, Table, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.personal_data import (
-    CONSENTS,
-    EVENTS,
-    HITS,
-    OUTBOX,
-    WORKERS,
-    Lines,
-    Person,
-    find_person,
-    rows_about,
-    writes_about,
-)
+from humaneval.crowd.personal_data import CONSENTS, HITS, Lines, Person, find_person, rows_about
 from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash, stored_secret
 from humaneval.store.engine import writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
 from humaneval.store.exports import exports_of
 from humaneval.store.tables import (
     COLLECTED,
-    AnswerRow,
     AssignmentRow,
     DeletedFormRow,
     ForgottenRow,
     PaymentRow,
     ResponseRow,
     StudyRow,
-    WorkerIdentityRow,
 )
 from humaneval.store.types import now, table
 
 WORK, PAYMENTS, RESPONSES = table(AssignmentRow), table(PaymentRow), table(ResponseRow)
-ANSWERS, IDENTITIES = table(AnswerRow), table(WorkerIdentityRow)
 STAYS = frozenset({PAYMENTS.name, HITS.name, CONSENTS.name})
 """Rows that stay. Payments stay without a person, HITs without work, and texts of consent are a study's."""
 ELSEWHERE = (
@@ -102,35 +88,6 @@ def forget(engine: Engine, who: str, *, dry_run: bool = False) -> Forgotten:
         tuple(map(str, backups_beside(engine))),
         () if dry_run else clean_files(engine),
     )
-
-
-def forget_refusal(connection: Connection, assignment_id: int) -> None:
-    """Delete the claim of a person who does not want to take part, in a transaction that holds the study.
-
-    Whoever has answered something, was paid or is known from elsewhere stays known as that.
-    """
-    answered = select(ANSWERS.c.id).where(ANSWERS.c.assignment_id == assignment_id)
-    paid = select(PAYMENTS.c.id).where(PAYMENTS.c.assignment_id == assignment_id)
-    claim = connection.execute(
-        select(WORK.c.worker_id, WORK.c.endpoint, WORK.c.external_id).where(
-            WORK.c.id == assignment_id,
-            WORK.c.state.in_(("opened", "superseded")),
-            ~answered.exists(),
-            ~paid.exists(),
-        )
-    ).first()
-    if claim is None:
-        return
-    here, subject = OUTBOX.c.endpoint == claim.endpoint, f"assignment {claim.external_id}"
-    connection.execute(delete(OUTBOX).where(here, OUTBOX.c.subject == subject))
-    about = (EVENTS.c.endpoint == claim.endpoint, EVENTS.c.about == claim.external_id)
-    connection.execute(delete(EVENTS).where(*about))
-    connection.execute(delete(WORK).where(WORK.c.id == assignment_id))
-    other_work = select(WORK.c.id).where(WORK.c.worker_id == claim.worker_id)
-    if connection.execute(other_work.limit(1)).first() or writes_about(connection, [claim.worker_id]):
-        return
-    connection.execute(delete(IDENTITIES).where(IDENTITIES.c.worker_id == claim.worker_id))
-    connection.execute(delete(WORKERS).where(WORKERS.c.id == claim.worker_id))
 
 
 def _losses(session: Session, work: Lines) -> tuple[Lost, ...]:

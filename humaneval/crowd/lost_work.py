@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.adopt import orphans
-from humaneval.crowd.costs import pay_by_hand, platform_id, settled
+from humaneval.crowd.find_assignment import pay_by_hand, platform_id, settled
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.plan_differences import figures_there
 from humaneval.crowd.pseudonyms import external_worker_id

@@ -1,4 +1,4 @@
-"""Balanced incomplete blocks: which `size` of v conditions a row shows, and in which order.
+"""Balanced incomplete blocks: which `size` of v conditions a row shows.
 
 A *period* is a list of blocks. Over a period every condition is in equally many blocks. If a balanced
 incomplete block design is found, so is every pair of conditions.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb, gcd
 from typing import TypeAlias
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Block: TypeAlias = tuple[int, ...]
-Node: TypeAlias = tuple[int, int]
 
 SUBSETS = 20_000
 """The most subsets that are searched for a balanced design. Beyond it, pairs are only nearly even."""
@@ -144,51 +143,3 @@ def _count(ones: NDArray[np.int64], pairs: NDArray[np.int64], block: Block) -> N
     ones[list(block)] += 1
     pairs[np.ix_(block, block)] += 1
     pairs[block, block] -= 1
-
-
-def even_places(rows: Sequence[Block]) -> list[list[int]]:
-    """The rows, all of length k, reordered so that each condition is at each place equally often.
-
-    Moreover, among every k rows with a condition (the first to k-th, the k + 1st to 2k-th and so on), it is
-    once at each place. Each condition must be in a multiple of k rows.
-
-    Such orders exist because a bipartite graph whose nodes all have k edges is the union of k perfect
-    matchings (König 1916). Here one side is the rows, the other is every k appearances of a condition, and
-    the matchings are the places. They are found by recolouring along alternating paths.
-
-    >>> even_places([(0, 1), (0, 1)])
-    [[1, 0], [0, 1]]
-    """
-    size = len(rows[0])
-    seen: Counter[int] = Counter()
-    # at[node][place] is the node at the other end of the edge with this place. Nodes are rows
-    # (-1, row number) and groups (condition, number).
-    at: dict[Node, dict[int, Node]] = {}
-    for number, row in enumerate(rows):
-        for one in row:
-            group, here = (one, seen[one] // size), (-1, number)
-            seen[one] += 1
-            _join(at, here, group, size)
-    return [[at[-1, number][place][0] for place in range(size)] for number in range(len(rows))]
-
-
-def _join(at: dict[Node, dict[int, Node]], row: Node, group: Node, size: int) -> None:
-    """Give the edge between `row` and `group` a place that is free at both; free one if necessary."""
-    mine, theirs = at.setdefault(row, {}), at.setdefault(group, {})
-    free = next(place for place in range(size) if place not in mine)
-    wanted = next(place for place in range(size) if place not in theirs)
-    # Follow edges free, wanted, free, … from the group: the path ends before it reaches the row. Swap both
-    # places on it.
-    path = [group]
-    place = free
-    while place in at[path[-1]]:
-        path.append(at[path[-1]][place])
-        place = wanted if place == free else free
-    edges = list(pairwise(path))
-    for i, (one, other) in enumerate(edges):
-        old = free if i % 2 == 0 else wanted
-        del at[one][old], at[other][old]
-    for i, (one, other) in enumerate(edges):
-        new = wanted if i % 2 == 0 else free
-        at[one][new], at[other][new] = other, one
-    mine[free], theirs[free] = group, row

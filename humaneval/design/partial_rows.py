@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from humaneval.design.incomplete_blocks import even_places, period
+from humaneval.design.incomplete_blocks import period
+from humaneval.design.passage_order import even_places
 from humaneval.errors import DesignError
 from humaneval.text import counted
 

@@ -18,7 +18,8 @@ rows. Only for odd m, ordered neighbours balance over 2m rows and are within 2.
 
 If R annotators judge each passage, R consecutive rows show the same passages in different orders. Then the
 above holds for these sets of R rows: generator × position is within R of equal, and places and neighbours
-are as even as before. Rows with only some of the generators are in `humaneval.design.partial_rows`.
+are as even as before. Rows with only some of the generators are in `humaneval.design.partial_rows`,
+the squares in `humaneval.design.passage_order`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humaneval.design.partial_rows import partial_rows, refuse_few
+from humaneval.design.passage_order import williams
 from humaneval.domain import POSITIONS
 from humaneval.errors import DesignError
 
@@ -52,22 +54,6 @@ class Design:
 
     rows: tuple[tuple[Cell, ...], ...]
     positions: tuple[int, ...]
-
-
-def williams(m: int) -> list[list[int]]:
-    """The rows of a Williams design for `m` conditions: m rows for even m, 2m for odd m (half mirrored).
-
-    Williams (1949): first row 0, 1, m−1, 2, m−2, …; row i adds i (mod m).
-
-    >>> williams(4)
-    [[0, 1, 3, 2], [1, 2, 0, 3], [2, 3, 1, 0], [3, 0, 2, 1]]
-    """
-    first = [0]
-    for step in range(1, m):
-        first.append((step + 1) // 2 if step % 2 else m - step // 2)
-    square = [[(symbol + i) % m for symbol in first] for i in range(m)]
-    mirrored = [row[::-1] for row in square] if m % 2 and m > 1 else []
-    return square + mirrored
 
 
 def make_design(

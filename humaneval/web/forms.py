@@ -1,9 +1,8 @@
-"""What forms of HITs and forms by link share: their context, known fields, and what is missing."""
+"""What forms of HITs and forms by link share: their context, and the fields that belong to them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flask import Response, abort, current_app, redirect, request
@@ -22,7 +21,7 @@ from humaneval.crowd.answers import (
 )
 from humaneval.crowd.claims import Opened, Visit, reopen_in
 from humaneval.crowd.claims_together import Opening, open_all
-from humaneval.crowd.form_of_row import form_shown, passages_of
+from humaneval.crowd.form_of_row import passages_of
 from humaneval.crowd.form_page import Delivery, Form, render_form
 from humaneval.crowd.found_hit import FoundHit, find_hits
 from humaneval.crowd.store_answers import Sending, keep_all
@@ -191,28 +190,3 @@ def known_fields(posted: MultiDict[str, str], work: Work) -> dict[str, str]:
 
 def _one(values: Sequence[str]) -> str:
     return "|".join(dict.fromkeys(values))
-
-
-def with_gaps(work: Work, fields: Mapping[str, str]) -> Form | None:
-    """The form with the given answers and marks on what is missing; None if nothing is missing."""
-    answers = work.read(fields)
-    if not answers.missing and answers.consent:
-        return None
-    form = form_shown(context().engine, work.hit, work.row_id)
-    passages = tuple(
-        replace(
-            shown,
-            given=answers.chosen.get(shown.place, {}),
-            seconds=fields.get(seconds_field(shown.place), ""),
-        )
-        for shown in form.passages
-    )
-    return replace(
-        form,
-        passages=passages,
-        missing=answers.missing,
-        consent_missing=not answers.consent,
-        consent_given=bool(answers.consent),
-        comment=answers.comment,
-        practice=answers.practice,
-    )

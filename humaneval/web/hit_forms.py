@@ -13,12 +13,12 @@ from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
-from humaneval.crowd.forget import forget_refusal
 from humaneval.crowd.form_of_row import channel_of, form_shown, form_with, tests_at
 from humaneval.crowd.form_page import Delivery, question_style, render_handover
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.refused_consent import forget_refusal
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
 from humaneval.crowd.stored_claim import Work, find_work
 from humaneval.errors import HumanEvalError, StoreError
@@ -38,10 +38,10 @@ from humaneval.web.forms import (
     known_fields,
     only_looking,
     unknown,
-    with_gaps,
     work_with,
 )
 from humaneval.web.ids import is_id, read_ids
+from humaneval.web.missing_answers import with_gaps
 from humaneval.web.security import allow_frames
 from humaneval.web_server import waiting
 

@@ -50,11 +50,11 @@ from humaneval.web.forms import (
     see_other,
     token_of,
     unknown,
-    with_gaps,
     work_with,
 )
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, page, root
+from humaneval.web.missing_answers import with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("links", __name__)

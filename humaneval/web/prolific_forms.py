@@ -10,7 +10,6 @@ from flask import Blueprint, Response, current_app, g, request
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
-from humaneval.crowd.forget import forget_refusal
 from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
@@ -20,6 +19,7 @@ from humaneval.crowd.prolific.answered import codes_of
 from humaneval.crowd.prolific.completion_codes import NO_CONSENT, SCREENED_OUT, completion_url, outcome_of
 from humaneval.crowd.prolific.draft import PLACEHOLDERS
 from humaneval.crowd.prolific.submission import REOPENED
+from humaneval.crowd.refused_consent import forget_refusal
 from humaneval.crowd.stored_claim import find_work
 from humaneval.errors import HumanEvalError
 from humaneval.store.engine import connected
@@ -39,11 +39,11 @@ from humaneval.web.forms import (
     see_other,
     token_of,
     unknown,
-    with_gaps,
     work_with,
 )
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, root
+from humaneval.web.missing_answers import with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("prolific", __name__)

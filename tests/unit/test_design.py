@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.design.rows import Cell, make_design, williams
+from humaneval.design.passage_order import williams
+from humaneval.design.rows import Cell, make_design
 from humaneval.errors import DesignError
 
 Rows = tuple[tuple[Cell, ...], ...]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.design.incomplete_blocks import Block, even_places, period
+from humaneval.design.incomplete_blocks import Block, period
+from humaneval.design.passage_order import even_places
 
 
 def is_balanced(blocks: Sequence[Block], v: int) -> bool:

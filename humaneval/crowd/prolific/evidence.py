@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from humaneval.crowd.controls import passages_of
-from humaneval.crowd.costs import find_assignment
+from humaneval.crowd.find_assignment import find_assignment
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.domain import Role
 from humaneval.errors import UsageError
