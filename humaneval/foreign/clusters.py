@@ -11,8 +11,8 @@ import pandas as pd
 from humaneval.foreign.judged import ITEM, PERSON, WORKER
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable
 from humaneval.statistics.cells import cells
-from humaneval.statistics.clustered_means import mean_interval, wilson_on_scale
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.mean_intervals import mean_interval, wilson_on_scale
 from humaneval.statistics.score_intervals import score_intervals
 
 LEVEL = 0.95

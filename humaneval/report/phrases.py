@@ -10,8 +10,8 @@ from humaneval.report.figures.drawing import shortened
 from humaneval.scoring.exclusions import ExclusionStep
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import Chance, GeneratorScore, ScoreTable
-from humaneval.statistics.clustered_means import BY_SCALE
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.mean_intervals import BY_SCALE
 from humaneval.statistics.opponents import CLUSTERED as APART_WIDENED
 from humaneval.statistics.opponents import PLAIN as APART
 from humaneval.statistics.score_intervals import FEWEST, PLAIN, WIDENED

@@ -10,8 +10,8 @@ from humaneval.report.phrases import amount, confidence, percent
 from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.verdicts import inner_level
-from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, CLUSTERED
-from humaneval.statistics.clustered_means import PLAIN as STUDENT
+from humaneval.statistics.mean_intervals import BY_SCALE, BY_SCALE_CLUSTERED, CLUSTERED
+from humaneval.statistics.mean_intervals import PLAIN as STUDENT
 from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
 from humaneval.statistics.score_intervals import PAIRED, PAIRED_WIDENED, PLAIN, WIDENED
 

@@ -10,8 +10,8 @@ from humaneval.scoring.judgments import Entries
 from humaneval.scoring.questions.question import Scale
 from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
 from humaneval.statistics.cells import Cells, cells
-from humaneval.statistics.clustered_means import BY_SCALE_CLUSTERED, mean_difference, wilson_on_scale
 from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.mean_intervals import BY_SCALE_CLUSTERED, mean_difference, wilson_on_scale
 from humaneval.statistics.paired_tests import or_t_test, paired_test
 from humaneval.statistics.score_intervals import ROUNDING, PairedDifference
 from humaneval.statistics.sign_flips import Alternative
@@ -33,7 +33,7 @@ def mean_differences(
 
     Interval: Wilson's of the difference's place among those that the scale allows. Unless it lies near their
     ends, that is the difference ± t standard errors, clustered by worker and by story
-    (`humaneval.statistics.clustered_means`), with the degrees of freedom of a sum of three variances. Where
+    (`humaneval.statistics.mean_intervals`), with the degrees of freedom of a sum of three variances. Where
     nothing varies, it reaches to what a share of other answers, no larger than Wilson's bound for none of n,
     would do. Test: the signs of workers, and where stories recur of stories, are flipped
     (`humaneval.statistics.paired_tests`). If they do, the t test of the interval is made, too; the largest p

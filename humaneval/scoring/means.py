@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from humaneval.statistics.arrays import Floats, NotEstimable
-from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED, mean_interval, wilson_on_scale
 from humaneval.statistics.intervals import Interval, MeanOutcome
+from humaneval.statistics.mean_intervals import BY_SCALE, BY_SCALE_CLUSTERED, mean_interval, wilson_on_scale
 
 
 def mean_on_scale(
     outcomes: Floats, workers: Floats, stories: Floats, scale: Interval, level: float = 0.95
 ) -> MeanOutcome:
     """The mean's place p = (mean − low)/(high − low) has Wilson's interval at n_e = p(1 − p)/V, V its
-    variance (`humaneval.statistics.clustered_means`), with t in the place of z: n_e·z²/t².
+    variance (`humaneval.statistics.mean_intervals`), with t in the place of z: n_e·z²/t².
 
     For outcomes at both ends of the scale it is the interval of a share. Near an end it is skewed, as the
     means are, and never beyond it: mean ± t errors holds the truth there in 89 instead of 95 of 100 studies.

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError
 from humaneval.statistics.arrays import Codes, Floats, check_level, encoded, numbers
-from humaneval.statistics.clustered_means import BY_SCALE, BY_SCALE_CLUSTERED
 from humaneval.statistics.intervals import MeanOutcome, wilson
+from humaneval.statistics.mean_intervals import BY_SCALE, BY_SCALE_CLUSTERED
 from humaneval.statistics.two_way import TwoWay, t_quantile, two_way, z_quantile
 
 PLAIN = "wilson, opponents apart"

@@ -18,7 +18,7 @@ from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.judgments import judgments
 from humaneval.scoring.questions.question import load_question
 from humaneval.scoring.scores import ScoreTable, score
-from humaneval.statistics.clustered_means import mean_difference
+from humaneval.statistics.mean_intervals import mean_difference
 
 EVERYBODY = Rule(control="none", incomplete=False, duplicates=False)
 SYSTEMS = ("a", "b", "c")

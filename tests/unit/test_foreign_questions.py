@@ -21,8 +21,8 @@ from humaneval.foreign.summaries import agreement, counts, means
 from humaneval.foreign.unfold import with_json
 from humaneval.scoring.means import mean_on_scale
 from humaneval.statistics.bradley_terry import bradley_terry
-from humaneval.statistics.clustered_means import mean_interval
 from humaneval.statistics.intervals import Interval
+from humaneval.statistics.mean_intervals import mean_interval
 from humaneval.statistics.sign_test import sign_test
 from tests.made_up_answers import preferences, ratings
 from tests.r_oracles import VALUES

@@ -9,7 +9,7 @@ from humaneval.scoring.judgments import Judgments
 from humaneval.scoring.questions.judging import Detail, DetailColumn
 from humaneval.statistics.arrays import Codes, Flags, Floats
 from humaneval.statistics.cells import cells
-from humaneval.statistics.clustered_means import mean_interval
+from humaneval.statistics.mean_intervals import mean_interval
 from humaneval.statistics.score_intervals import score_intervals
 
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import NotEstimable
-from humaneval.statistics.clustered_means import mean_difference, mean_interval
 from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.mean_intervals import mean_difference, mean_interval
 from humaneval.statistics.sign_test import sign_test
 from humaneval.statistics.two_way import two_way
 from tests.unit.two_generators import score_interval
