@@ -1,4 +1,5 @@
-"""Who gets a form: not whoever has done all of theirs, is kept out, or has another form in hand."""
+"""Decides if a worker gets a form: not after all of theirs, not if kept out, not with another form in
+hand."""
 
 from __future__ import annotations
 
@@ -69,9 +70,8 @@ class Claims:
 
     @property
     def mine(self) -> Claim | None:
-        """The worker's claim under this id; by link, else the form that they have begun and not answered.
-
-        With a form for each session, one person could answer two.
+        """The worker's claim under this id. By link, if there is none, it is the form that they have begun
+        and not answered: with a form for each session, one person could answer two.
         """
         own = [each for each in self.all if each.worker_id == self.worker_id]
         named = [each for each in own if each.external_id == self.external_id]

@@ -14,7 +14,7 @@ from humaneval.crowd.status import EndpointStatus
 from humaneval.text import Steps, command, counted, time_taken
 
 FEW_HOURS = 96
-"""From so many on, a time is told in days."""
+"""From so many hours on, a time is told in days."""
 
 
 class Line(NamedTuple):
@@ -31,12 +31,12 @@ class Line(NamedTuple):
 
     @property
     def fact(self) -> str:
-        """The line without its command, if one waits: for those who name the commands at the end."""
+        """The line without its command, if one waits: for output that names the commands at the end."""
         return f"{self.before.rstrip(' :.`')}." if self.command and self.waits else str(self)
 
 
 def unpublished(study: str, put_up: str = "") -> Line:
-    """That a study is nowhere, and the command that puts it up."""
+    """The line for a study that is up nowhere, with the command that puts it up."""
     put_up = put_up or command("publish", study, "--to", "local")
     return Line(f"{study} is not published: ", put_up, waits=True)
 
@@ -86,8 +86,9 @@ def left_out(line: EndpointStatus) -> str:
 
 
 def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line], start: str = "") -> Steps:
-    """What to run next, of all that waits in `said`. If nothing does, `start` while nobody has come, a look
-    at the work while more of it can come and something is undecided, and at the scores otherwise."""
+    """What to run next, of all that waits in `said`. If nothing waits, it is `start` while nobody has come.
+    Then it is a look at the work, while more can come and something is undecided. Otherwise it is a look at
+    the scores."""
     waiting = [each.command for each in said if each.command and each.waits]
     more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
     came = sum(line.submitted for line in lines)
@@ -208,7 +209,7 @@ def _of_panel(line: EndpointStatus, collect: str) -> Iterator[Line]:
 
 
 def difference_lines(differences: Sequence[Difference], endpoint: str, sign: str = "$") -> Iterator[Line]:
-    """How HITs differ from the plan, and which of it somebody has accepted."""
+    """How HITs differ from the plan, and which differences somebody has accepted."""
     waiting = unaccepted(differences)
     for words in told(waiting, endpoint, sign):
         yield Line(f"Not as planned: {words}", waits=True)

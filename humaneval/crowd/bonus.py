@@ -84,8 +84,8 @@ def pay_bonus(
 def pay_lost_work(
     at: StudyAtPlatform, *, assignment: str, amount: Decimal, reason: str, worker: str, dry_run: bool
 ) -> BonusPaid:
-    """Pay for work that was never submitted, at a platform that pays bonuses to whoever took part: once for
-    each (assignment, worker)."""
+    """Pay for work that was never submitted, at a platform that pays bonuses to everybody who took part. It
+    pays once for each (assignment, worker)."""
     cost = at.platform.bonus_cost(amount)
     terms = _Terms(COMPENSATION, COMPENSATION, amount, cost.fees, reason)
     with reading(at.engine) as session:
@@ -133,7 +133,8 @@ def _paid(
 
 
 def _work(session: Session, at: StudyAtPlatform, assignment: str, purpose: str) -> AssignmentRow:
-    """The work that a bonus is for. It was given back since, if the bonus may have been paid before that."""
+    """The work that a bonus is for. It may have been given back since, if the bonus may have been paid
+    before."""
     tried = session.scalars(
         select(AssignmentRow)
         .join(PaymentRow, PaymentRow.assignment_id == AssignmentRow.id)

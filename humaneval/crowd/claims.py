@@ -83,12 +83,12 @@ class Opened:
 class Visit(NamedTuple):
     """A worker who opens a form under an assignment id.
 
-    `external_hit` is the platform's id of the HIT, as the address has it. `move` says that the worker has
-    returned the form that they have open in another HIT, `program` that the worker is a simulated annotator,
-    and `confirmed` that the platform has signed the address. Without that, a HIT whose places are taken gives
-    a row only if the platform says that somebody has it `in_hand`. With it, somebody must have returned the
-    HIT: `returned` are the assignments of which the platform says so. None: it was not asked. If nothing is
-    free by link, the first of the claims `giving_way` that is still open gives up its row.
+    `external_hit` is the platform's id of the HIT, as the address has it. `move`: the worker has returned the
+    form that they have open in another HIT. `program`: the worker is a simulated annotator. `confirmed`: the
+    platform has signed the address. If the places of a HIT are taken, an unsigned address gets a row only if
+    the platform says that somebody has the HIT `in_hand`. For a signed one, somebody must have returned the
+    HIT: `returned` are the assignments that the platform names. None: it was not asked. If nothing is free by
+    link, the first of the claims `giving_way` that is still open gives up its row.
     """
 
     assignment: str
@@ -174,9 +174,8 @@ def answered_by(engine: Engine, hit_key: str, worker: str, assignment: str) -> i
 
 
 def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:
-    """As `open_form`, in a transaction that holds the study.
-
-    Of who comes by link or from Prolific and gets no form, nothing is kept: anybody may invent visitors.
+    """As `open_form`, in a transaction that holds the study. Nothing is kept about people who come by link or
+    from Prolific and get no form: anybody may invent visitors.
     """
     if not hit.audience and hit.endpoint != PROLIFIC:
         return _opened(connection, engine, hit, visit)
@@ -237,7 +236,7 @@ def _taken_up(connection: Connection, claims: Claims, visit: Visit) -> Opened:
 
 def counts_places(hit: FoundHit, visit: Visit) -> bool:
     """Whether a HIT gives no more rows than it has places. A platform that signs counts its places itself:
-    whom it lets in beyond them has one that was returned."""
+    people whom it lets in beyond them have a place that was returned."""
     return bool(hit.audience) or not visit.confirmed or visit.returned is None
 
 
@@ -277,8 +276,8 @@ def _refused(connection: Connection, engine: Engine, claims: Claims, visit: Visi
 def _release(connection: Connection, engine: Engine, claims: Claims, visit: Visit) -> None:
     """Release rows whose lease ran out, and rows that this worker left unanswered elsewhere in the study.
 
-    Release also the row of an earlier worker under the same assignment id: platforms reuse such ids. Who is
-    not confirmed cannot end the lease of anybody who may be somebody else.
+    The row of an earlier worker under the same assignment id is released, too: platforms reuse such ids. A
+    worker who is not confirmed cannot end the lease of anybody else.
     """
     release_now_and_then(connection, engine, claims.hit, visit.now)
     for each in claims.open_elsewhere if visit.confirmed else ():
@@ -298,8 +297,8 @@ def release_now_and_then(connection: Connection, engine: Engine, hit: FoundHit, 
 def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool) -> int | None:
     """A free row for this worker; None if every row is taken.
 
-    `beyond` the places of its HIT, a claim that nobody has confirmed gets no row that somebody may still be
-    at work on. And the worker who opened a form first, and may have returned it, gives up the hold: invented
+    `beyond` the places of its HIT, an unconfirmed claim gets no row that somebody may still be at work on.
+    The worker who opened a form first, and may have returned it, then no longer holds its row. So invented
     claims at one HIT never hold more rows than it has places.
     """
     hit, mine = claims.hit, claims.mine

@@ -40,8 +40,8 @@ class Opening(NamedTuple):
 
 
 def open_all(connection: Connection, openings: Sequence[Opening]) -> list[Opened]:
-    """What `open_in` leads to for each of these, one after the other: first those of whom nothing is known,
-    then the others. All of them are about one study, which the transaction holds."""
+    """What `open_in` leads to for each of these visits, one after the other. Visits by people without any
+    record come first. All of them are about one study, which the transaction holds."""
     found: dict[int, Opened] = {}
     plain = {number: each for number, each in enumerate(openings) if _is_plain(each)}
     for endpoint in dict.fromkeys(each.hit.endpoint for each in plain.values()):
@@ -55,7 +55,7 @@ def open_all(connection: Connection, openings: Sequence[Opening]) -> list[Opened
 
 
 def _is_plain(opening: Opening) -> bool:
-    """Whether somebody of whom nothing is known gets the next row, if there is one and the HIT has places."""
+    """Whether a person without any record gets the next row, if there is one and the HIT has places."""
     hit, visit = opening.hit, opening.visit
     if not has_form(hit, visit) or visit.returned or visit.giving_way:
         return False
@@ -64,7 +64,7 @@ def _is_plain(opening: Opening) -> bool:
 
 
 def _dealt(connection: Connection, endpoint: str, openings: Mapping[int, Opening]) -> dict[int, Opened]:
-    """What those get who come to the endpoint for the first time, as far as rows and places suffice."""
+    """What people get who come to the endpoint for the first time, as far as rows and places suffice."""
     some = next(iter(openings.values()))
     release_now_and_then(connection, some.engine, some.hit, some.visit.now)
     first = _first_of_each(openings)

@@ -1,5 +1,5 @@
-"""Ends a study at a platform: takes its HITs down, waits for workers who are still at work, and deletes the
-HITs. Answers stay here."""
+"""Ends a study at a platform: takes its HITs down, waits for workers, and deletes the HITs. Answers stay
+here."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Closed:
     final_rejections: int
     """Rejections that can be undone now, and no longer once their HITs are deleted."""
     gone: int = 0
-    """HITs that the platform did not have any more: there was nothing to delete."""
+    """HITs that the platform no longer had: there was nothing to delete."""
     lost: int = 0
     """Forms that our server holds of HITs that the platform lost, and that nobody has taken in."""
 
@@ -130,7 +130,7 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
 
 
 def _count(session: Session, at: StudyAtPlatform, *which: ColumnElement[bool]) -> int:
-    """The number of the study's forms at the platform of which all of `which` is true."""
+    """The number of the study's forms at the platform that meet all of `which`."""
     forms = select(func.count()).select_from(AssignmentRow)
     of_study = AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint
     return session.scalar(forms.where(*of_study, *which)) or 0

@@ -76,16 +76,16 @@ class CollectedWork:
     not_told: tuple[str, ...] = ()
     """Why a panel does not credit others; the next collection tries again."""
     unsure_told: int = 0
-    """People of whom nobody knows whether the panel has credited them."""
+    """People whom the panel may have credited: its reply was lost."""
     notes: tuple[str, ...] = ()
-    """What a person must look at, in the platform's own matters."""
+    """Matters of the platform itself that a person must look at."""
 
 
 class Accepted(NamedTuple):
     """What a person accepts with this call."""
 
     differences: bool = False
-    """Figures of HITs that are otherwise than planned."""
+    """Figures of HITs that differ from the plan."""
     lost: bool = False
     """HITs that the platform no longer has; what our server holds of their work is taken in."""
     again: bool = False

@@ -1,8 +1,8 @@
 """Pays workers who lost work through our fault, and who submitted nothing that a bonus could be paid for.
 
-Each gets a HIT that only this one worker can see and take, with a single button; it is approved automatically
-when it is submitted. Where whoever took part can get a bonus, it is one. The write is an outbox row: running
-it again goes on, and pays nobody twice.
+Each of them gets a HIT that nobody else can see or take, with a single button. It is approved automatically
+when it is submitted. At platforms that pay bonuses to everybody who took part, a bonus is paid instead. The
+write is an outbox row: running it again goes on, and pays nobody twice.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def compensate_worker(
     if known is not None and known.elsewhere:
         return Compensated(pseudonym, Cost(known.amount, known.fee), "", made_now=False, paid=True)
     refuse_if_submitted(at, work)
-    if at.platform.endpoint.plain_bonuses:  # whoever took part there can get a bonus
+    if at.platform.endpoint.plain_bonuses:  # everybody who took part there can get a bonus
         paid = pay_lost_work(
             at, assignment=assignment, amount=amount, reason=reason, worker=worker, dry_run=dry_run
         )
@@ -219,8 +219,8 @@ def _payment(
 
 
 def _ran_out(at: StudyAtPlatform, order: _Order, external_id: str) -> bool:
-    """Whether the time to find the HIT is over, and nobody has taken it. PlatformError if it was deleted
-    there, or has other figures."""
+    """Whether the time to find the HIT is over, and nobody has taken it. Raises PlatformError if it was
+    deleted there, or has other figures."""
     platform = at.platform
     standing = platform.standing(external_id)
     if standing is None:

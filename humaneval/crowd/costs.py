@@ -42,8 +42,8 @@ def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
 
 
 def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow, when: datetime | None = None) -> Cost:
-    """What one assignment of a HIT costs if it is approved `when`, by default now: as planned, unless the
-    platform was known to pay otherwise."""
+    """What one assignment of a HIT costs if it is approved `when`, by default now. It is what was planned,
+    unless the platform was known to pay something else."""
     there = figures_there(session, hit.id, when)
     reward, places = at.settings.hit.reward, int(there.get(PLACES, hit.assignments))
     if REWARD in there:
@@ -58,11 +58,11 @@ def reward_paid(
     when: datetime | None = None,
     part: Part | None = None,
 ) -> None:
-    """Enter the reward of an assignment that the platform has approved, once. An intended approval is
-    then done.
+    """Enter once the reward of an assignment that the platform has approved. If the approval was intended, it
+    is done now.
 
-    `when` is when the platform approved it, by default now: it pays the reward of that moment, or else a
-    `part`. Nothing is entered if nobody tells how much that is.
+    `when` is the time of the approval at the platform, by default now. The platform pays the reward of that
+    moment, or a `part`. If the amount of the part is not known, nothing is entered.
     """
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)

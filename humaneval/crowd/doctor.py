@@ -37,8 +37,8 @@ SECONDS = 5
 
 
 class Finding(NamedTuple):
-    """The result of one check. `needed` is False if only some verbs need it. `commands` are what to run if it
-    is not ok, beside what `detail` names."""
+    """The result of one check. `needed` is False if only some verbs need it. `commands` are to be run if it
+    is not ok, beside those that `detail` names."""
 
     what: str
     ok: bool
@@ -48,7 +48,7 @@ class Finding(NamedTuple):
 
     @property
     def steps(self) -> list[str]:
-        """What to run to correct it, if anything that we know."""
+        """What to run to correct it; empty if we know nothing."""
         return [] if self.ok else [*self.commands, *commands_in(self.detail)]
 
 
@@ -76,8 +76,8 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
 
 
 def _settings(at: StudyAtPlatform) -> Iterator[Finding]:
-    """What in the study file hardly fits together, words that are shown in English for want of others, and
-    whether people read whom they can ask."""
+    """Settings of the study file that hardly fit together, words that are shown in English because others are
+    missing, and whether people are told whom they can ask."""
     with reading(at.engine) as session:
         found = [*doubts(at.settings), *doubts_of_texts(session, at.id, at.settings)]
     yield Finding("Settings", not found, False, "; ".join(found) or "they fit together")

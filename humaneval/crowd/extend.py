@@ -46,7 +46,7 @@ def extend_all(at: StudyAtPlatform, days: float) -> int:
 
 
 def expire_all(at: StudyAtPlatform) -> Expired:
-    """Take every HIT of the study down. A worker who has accepted one can finish it and is paid."""
+    """Take every HIT of the study down. Workers who have accepted one can finish it and are paid."""
     hits = to_change(at)
     gone = take_down(at, hits)
     look(at, hits)

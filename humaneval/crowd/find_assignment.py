@@ -77,7 +77,7 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
 
 
 def platform_id(session: Session, at: StudyAtPlatform, shown: str) -> str:
-    """The platform's id of the assignment that is shown as `shown`; `shown` itself if none is."""
+    """The platform's id of the assignment that is shown as `shown`. If there is none, `shown` itself."""
     if at.endpoint != "link":
         return shown
     mine = select(AssignmentRow.external_id).where(

@@ -28,7 +28,8 @@ from humaneval.store.types import now, table
 
 WORK, PAYMENTS, RESPONSES = table(AssignmentRow), table(PaymentRow), table(ResponseRow)
 STAYS = frozenset({PAYMENTS.name, HITS.name, CONSENTS.name})
-"""Rows that stay. Payments stay without a person, HITs without work, and texts of consent are a study's."""
+"""Tables whose rows stay: payments without a person, HITs without work, and texts of consent, which are a
+study's."""
 ELSEWHERE = (
     "The platform or panel keeps records of its own, and files that you made before still hold these answers:"
     " delete them there, too."
@@ -101,7 +102,7 @@ def _losses(session: Session, work: Lines) -> tuple[Lost, ...]:
 
 
 def _has_answers(line: Mapping[str, object]) -> bool:
-    """Whether it is a form that the study had. At a platform, what is not submitted is not."""
+    """Whether the study had this form. At a platform, it has only forms that were submitted."""
     return line["state"] in COLLECTED or (line["state"] == "answered" and line["endpoint"] == "link")
 
 

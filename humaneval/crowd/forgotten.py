@@ -1,4 +1,4 @@
-"""Which submissions are not fetched again: a platform goes on listing those of people who are forgotten."""
+"""Finds submissions that are not fetched again: a platform still lists those of people who are forgotten."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from humaneval.store.tables import AssignmentRow, ForgottenRow, MetaRow, WorkerR
 
 
 def left_alone(session: Session, endpoint: str, submissions: Sequence[Submission]) -> list[bool]:
-    """For each submission, whether it is left where it is.
-
-    That is all work of people who were forgotten, and stored work of people whose ids were purged: otherwise
-    their ids would come back.
+    """For each submission, whether it is left where it is. That is all work of people who were forgotten. It
+    is also stored work of people whose ids were purged: fetching it would bring their ids back.
     """
     gone = set(session.scalars(select(ForgottenRow.hash)))
     purged = _purged(session, endpoint, submissions)

@@ -126,7 +126,7 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
 
 
 def _shown(rows: Sequence[Any], study: StudyFile) -> tuple[ShownPassage, ...]:
-    """The passages of a row. Their positions go no further if the question does not tell them."""
+    """The passages of a row. Their positions are left out unless the question tells them."""
     question, settings = asked_by(study)
     told = tells_position(question)
     lengths = {len(row.sentences) for row in rows}

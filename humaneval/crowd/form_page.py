@@ -41,7 +41,8 @@ class ShownPassage:
     sentences: tuple[str, ...]
     title: str = ""
     position: int = 0
-    """Of the sentence that the question shows in its own way, or leaves out; 0 if nothing tells one."""
+    """The position of the sentence that the question shows in its own way, or leaves out. 0 if none may be
+    told."""
     infill: str = ""
     """The sentence at the position."""
     alternative: str = ""
@@ -108,9 +109,8 @@ class Delivery:
 
 @cache
 def templates(question: Path) -> Environment:
-    """The Jinja environment of the annotators' pages with a question's folder, whose templates come first.
-
-    It always autoescapes; undefined names are errors.
+    """The Jinja environment of the annotators' pages, in which the templates of a question's own folder come
+    first. It always autoescapes, and undefined names are errors.
     """
     environment = Environment(
         loader=FileSystemLoader([question, bundled("hit_templates")], encoding="utf-8"),
@@ -138,7 +138,7 @@ def question_style(question: Path) -> str:
 
 
 def _is_long(lines: Sequence[str]) -> bool:
-    """Whether a form folds this text, so that its stories begin on the first screen of a phone."""
+    """Whether a form folds this text away, so that its stories begin on the first screen of a phone."""
     return sum(map(len, lines)) > LONG
 
 

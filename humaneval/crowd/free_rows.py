@@ -109,9 +109,8 @@ def free_row(
     *,
     unshown: bool = False,
 ) -> int | None:
-    """The first free row of the study that shows no story this worker has met; `own` comes before others.
-
-    Last come rows that somebody gave up and may still be at work on; with `unshown` they do not come at all.
+    """The first free row of the study that shows no story this worker has met. `own` comes before others.
+    Rows that somebody gave up, and may still be at work on, come last, or not at all with `unshown`.
     """
     given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
     if own is None and not done_rows:
@@ -158,9 +157,8 @@ def held_assignments(connection: Connection, hit: FoundHit, most: int) -> Sequen
 
 
 def give_back(connection: Connection, hit_id: int, assignments: Collection[str], now: datetime) -> int:
-    """Release the rows of assignments whose places the platform has opened again. Returns how many it were.
-
-    Work that was collected, and then returned there, counts no longer. Answers are kept in any case.
+    """Release the rows of assignments whose places the platform has opened again. Returns how many. Work that
+    was collected, and then returned there, no longer counts. Answers are kept in any case.
     """
     open_still = ("opened", "answered", "rejected")
     held = update(_work).where(
@@ -197,7 +195,7 @@ def taken(connection: Connection, hit: FoundHit) -> int:
 
 
 def places_taken(connection: Connection, hits: Collection[int]) -> dict[int, int]:
-    """How many claims each of these HITs has, which is at least how many of its places are taken."""
+    """How many claims each of these HITs has: at least as many as places are taken."""
     return {row.hit_id: row.claims for row in connection.execute(_CLAIMS, {"hits": padded(list(hits))})}
 
 

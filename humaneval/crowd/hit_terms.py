@@ -1,4 +1,5 @@
-"""The figures of a HIT in words: what was planned, what a platform has, and what differs."""
+"""The terms of a HIT in words: reward, places, times; as planned, as a platform has them, and how these
+differ."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class Differs(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A figure of a HIT that the platform has otherwise than it was planned."""
+    """A figure of a HIT that is not at the platform as it was planned."""
 
     hit: str
     what: str
@@ -89,7 +90,7 @@ def _until(moment: datetime) -> str:
 
 
 def planned_figures(settings: StudyFile, hit: HitRow, request: Mapping[str, object]) -> dict[str, str]:
-    """What a HIT should have. Older databases kept no figures: theirs are those of the study file."""
+    """The figures that a HIT should have. Older databases kept none: then those of the study file count."""
     terms = settings.hit
     kept = request.get(TERMS)
     known = figures(

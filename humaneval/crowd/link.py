@@ -206,7 +206,7 @@ def _published(key: str) -> Published:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """One link to make: its audience, and the subject that gives the same link the next time."""
+    """One link to make: its audience, and its subject. The same subject gives the same link the next time."""
 
     audience: Literal["open", "personal", "panel"]
     subject: str
@@ -258,8 +258,8 @@ def _same(line: Sequence[str]) -> str:
 
 
 def read_people(path: Path, first_names_columns: Callable[[Sequence[str]], bool]) -> People:
-    """Read a CSV file with one line for each person, for example with names and addresses, under a line of
-    column names, which may be missing.
+    """Read a CSV file with one line for each person, for example with names and addresses. A first line of
+    column names may be missing.
 
     `first_names_columns` is asked whether the first row names columns if `has_header` cannot tell. Nothing
     of the list is stored. Raises InputError for an empty list, a line of another length, and a person who is
@@ -308,8 +308,8 @@ def _made_names(rows: Sequence[Sequence[str]]) -> list[str]:
 def panel_address(
     settings: StudyFile, link: str, *, worker: str | None = None, session: str | None = None
 ) -> str:
-    """The link with the study's parameters for a panel: for the ids of a worker and a session, or with the
-    panel's placeholders. What the panel adds itself is not in it."""
+    """The link with the study's parameters for a panel. It has the ids of a worker and a session, or the
+    panel's placeholders for them. What the panel adds itself is not in it."""
     panel, ids = settings.panel, worker is not None
     values = {
         settings.link.worker_parameter: panel.worker_placeholder if worker is None else worker,

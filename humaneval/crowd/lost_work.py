@@ -23,7 +23,7 @@ from humaneval.text import PAYING, command
 def lost_work(
     session: Session, at: StudyAtPlatform, assignment: str, worker: str, *, elsewhere: bool = False
 ) -> AssignmentRow:
-    """The work under a platform's id that can be compensated. UsageError for other work.
+    """The work under a platform's id that can be compensated. Raises UsageError for other work.
 
     `worker` says whose work it was, if the platform gave one assignment to several people. A payment
     `elsewhere` is also for decided work that the platform lost, and for people who came by link.
@@ -50,8 +50,8 @@ def lost_work(
 
 
 def work_under(session: Session, at: StudyAtPlatform, assignment: str, worker: str) -> AssignmentRow:
-    """The one piece of work under a platform's id, or the name that `review` shows of it, whatever its state.
-    UsageError without, or with several."""
+    """The one piece of work under a platform's id, or under the name that `review` shows, whatever its state.
+    Raises UsageError if there is none, or several."""
     under_this_id = select(AssignmentRow).where(
         AssignmentRow.study_id == at.id,
         AssignmentRow.endpoint == at.endpoint,

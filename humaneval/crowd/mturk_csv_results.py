@@ -41,7 +41,7 @@ _ZONES |= {"PST": -8, "PDT": -7, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST"
 
 
 class Result(NamedTuple):
-    """One line of the results: whose, of which form, and what was answered."""
+    """One line of the results: the worker, the form, and the answers."""
 
     line: int
     form: str
@@ -65,7 +65,7 @@ class FromFile(NamedTuple):
 
 
 def moment(text: str) -> datetime | None:
-    """A time as these sites write it, with the name of a zone; None if it is none, or the zone is unknown.
+    """A time as these sites write it, with the name of a zone. None if it is no time, or the zone is unknown.
 
     >>> print(moment("Sat Jul 23 10:08:10 PDT 2022"))
     2022-07-23 17:08:10+00:00

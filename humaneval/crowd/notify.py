@@ -65,11 +65,9 @@ def notify_workers(
     again: bool = False,
     dry_run: bool = False,
 ) -> Notified:
-    """Send a letter to `workers`, or to everyone whose work was approved or rejected: platforms write only to
-    workers like these.
-
-    `again` sends it also to workers who may already have it. With `dry_run`, `sent` counts the workers who
-    would get it.
+    """Send a letter to `workers`, or to everybody whose work was approved or rejected: platforms deliver
+    letters only to such workers. `again` sends it also to workers who may already have it. With `dry_run`,
+    `sent` counts the workers who would get it.
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
     refuse_elsewhere(at)

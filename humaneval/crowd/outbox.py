@@ -25,7 +25,8 @@ TOGETHER = 10
 """How many calls are made between two commits. Two commits for each would take a quarter of a call's time."""
 
 RESTS = tuple(timedelta(minutes=minutes) for minutes in (1, 10, 60, 6 * 60))
-"""How long a failed write is left alone by programs that nobody watches: after its first try, and so on."""
+"""How long programs that nobody watches leave a failed write alone: after its first try, its second, and so
+on."""
 
 
 class Intent(NamedTuple):

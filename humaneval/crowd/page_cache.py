@@ -1,4 +1,5 @@
-"""Pages that differ in a few texts only: rendered once, and filled in again and again."""
+"""Keeps rendered pages that differ in a few texts only: each is rendered once, and filled in for every
+visit."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _rendering = threading.RLock()
 def filled(
     key: Hashable, about: object, values: Sequence[str], render: Callable[[Sequence[str]], str]
 ) -> str:
-    """The page that `render` makes of `values`, each of which it only shows, escaped.
+    """The page that `render` makes of `values`. It may only show each of them, escaped.
 
     `key` and the identity of `about` say all else that the page depends on. Any thread may call this.
     """

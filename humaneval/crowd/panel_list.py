@@ -1,4 +1,4 @@
-"""Compares a panel's own list of people with our answers: whom it has and we do not, and the reverse."""
+"""Compares a panel's own list of people with our answers: which people are missing here, and which there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from humaneval.study.panels import SENT_AWAY, is_address
 from humaneval.text import command
 
 DIFFERING = ("not_here", "not_done", "other_code", "twice")
-"""How a line of the list can be otherwise than here."""
+"""How a line of the list can differ from what we have."""
 
 
 class _Form(NamedTuple):
@@ -52,7 +52,7 @@ class _Form(NamedTuple):
 
 
 class Differs(NamedTuple):
-    """A line of the list that is otherwise here, the person's pseudonym if we know them, and why."""
+    """A line of the list that differs from what we have, the person's pseudonym if we know them, and why."""
 
     line: int
     worker: str
@@ -70,13 +70,13 @@ class ListCompared:
     sent_away: int
     """Lines with the code of people who got no form: nothing is kept of them here."""
     not_here: tuple[Differs, ...]
-    """Done there, and no answers here; `why` is "begun" if they began a form."""
+    """People who are done there and have no answers here. `why` is "begun" if they began a form."""
     not_there: tuple[str, ...]
     """People with answers here whom the list does not have."""
     not_done: tuple[Differs, ...]
-    """Answers here, and not done there; `why` is the panel's word."""
+    """People with answers here who are not done there. `why` is the panel's word."""
     other_code: tuple[Differs, ...]
-    """Answers here, and a code there that is not theirs; `why` is what became of them here."""
+    """People with answers here and a code there that is not theirs. `why` is what became of them here."""
     twice: tuple[Differs, ...]
     """Lines of a person beyond the forms that they have sent."""
     ids_deleted: int
@@ -101,8 +101,8 @@ class ListCompared:
 def compare_list(at: StudyAtPlatform, path: Path) -> ListCompared:
     """Compare the panel's list in a CSV file with the people of the study's panel links.
 
-    Raises UsageError if the study has no such link, InputError if the file is no list, and SettingsError if
-    codes are compared and the panel's secret is missing.
+    Raises UsageError if the study has no such link, and InputError if the file is no list. Raises
+    SettingsError if codes are compared and the panel's secret is missing.
     """
     found = read_list(path, at.settings)
     ours = _forms(at, with_codes=found.has_codes)
@@ -204,7 +204,7 @@ class _How(NamedTuple):
 
 
 def _difference(form: _Form | None, line: Listed, begun: bool, answered: bool) -> _How | None:
-    """How the panel has a form otherwise than we do; None if it does not."""
+    """How the panel's line about a form differs from ours; None if it does not."""
     if form is None:
         if not line.is_done:
             return None

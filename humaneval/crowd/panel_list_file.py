@@ -21,7 +21,7 @@ class Listed(NamedTuple):
     code: str | None
     """None if the list has no column for codes."""
     outcome: str
-    """In the panel's words, with blanks for its marks; empty if the list has no column for it."""
+    """The outcome in the panel's words, with blanks for its marks. Empty if the list has no column for it."""
     is_done: bool
 
 
@@ -72,7 +72,8 @@ def read_list(path: Path, study: StudyFile) -> PanelList:
 
 
 def plain(name: str) -> str:
-    """The name of a column without case and marks: a panel writes it otherwise in a file than in an address.
+    """The name of a column without case and marks: a panel may write it in one way in a file, in another in
+    an address.
 
     >>> plain("Participant ID") == plain("participantId") == plain("participant_id")
     True

@@ -39,7 +39,8 @@ LONGEST_REASON = 300
 
 
 class Told(NamedTuple):
-    """How many people the panel was told about, why others failed, and of how many nobody knows."""
+    """How many people the panel was told about, why others failed, and how many it may have been told
+    about."""
 
     told: int = 0
     failed: tuple[str, ...] = ()
@@ -143,7 +144,8 @@ def _said(_: Session, answer: str) -> Mapping[str, str]:
 
 
 def _tell(at: StudyAtPlatform, intent: Intent, secret: str) -> str:
-    """Call the address for one person. Returns what the panel says. PlatformError if that is no yes."""
+    """Call the address for one person. Returns what the panel says. Raises PlatformError unless it says
+    yes."""
     with connected(at.engine) as connection:
         person = person_of(connection, int(intent.subject.split()[1]))
     if not person.worker:
@@ -185,10 +187,8 @@ def _called(address: str) -> _Reply:
 
 
 def read_reply(study: StudyFile, status: int, text: str, hidden: list[str]) -> str:
-    """What a reply says if it says that the person is credited, now or before.
-
-    Raises PlatformError otherwise: with `nothing_done` if the panel says so itself, without if nobody knows.
-    Nothing of `hidden` is in it.
+    """What a reply says if the person is credited, now or before. Otherwise raises PlatformError, with
+    `nothing_done` only if the panel itself says that nothing was done. Nothing of `hidden` is in it.
     """
     said = _Said.of(text)
     shown = said.shown

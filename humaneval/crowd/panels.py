@@ -1,4 +1,4 @@
-"""How a panel learns what became of a person: the code that they are shown, the addresses that are called."""
+"""How a panel learns what became of a person: by a code that they are shown, or an address that is called."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def require_secret(study: StudyFile, secret: str) -> None:
 
 
 def handed_back(study: StudyFile, ended: Ended, person: Person, secret: str = "") -> HandBack:
-    """What this person takes back. A person who is sent away never gets what those get who are done."""
+    """What this person takes back. A person who is sent away never gets the code or address of people who are
+    done."""
     link = study.link
     own = "" if ended is Ended.COMPLETE else str(getattr(link, ended.value))
     if not own and ended.value in SENT_AWAY:

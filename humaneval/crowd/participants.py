@@ -1,4 +1,4 @@
-"""Who may take part: one person, one row, across HITs and across studies.
+"""Keeps people from taking part twice: one person, one row, across HITs and across studies.
 
 Three checks ensure this. The form server refuses workers who have done a form. The platform does not show a
 HIT to workers on the study's exclusion list: a qualification that every worker who has answered gets. And
@@ -110,8 +110,8 @@ def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 
 def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> dict[int, datetime | None]:
-    """The workers who have done a form of a study whose participants this study excludes, and when they
-    first opened one."""
+    """The workers who have done a form of a study whose participants this study excludes. With each, the time
+    when they first opened one."""
     others = [other.id for other in _excluded_studies(session, study)]
     if not others:
         return {}
@@ -312,7 +312,8 @@ def standing_list(at: StudyAtPlatform) -> str:
 
 
 def participants_of(at: StudyAtPlatform) -> Participants:
-    """Who may take part in the study on this platform. Makes and fills the exclusion lists that this needs.
+    """The people who may take part in the study on this platform. Makes and fills the exclusion lists for
+    that.
 
     A study that stays with a single HIT needs no list of its own: no platform gives one worker the same HIT
     twice.
@@ -344,7 +345,7 @@ def participants_of(at: StudyAtPlatform) -> Participants:
 
 
 def known_participants(at: StudyAtPlatform) -> Participants:
-    """Who may take part, by the study file alone."""
+    """The people who may take part, by the study file alone."""
     people = at.settings.participants
     return Participants(
         people.countries,

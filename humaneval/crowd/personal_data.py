@@ -1,7 +1,7 @@
 """One person in the database: found by any of their names, and every row that is about them.
 
 Tables that refer to workers are found by their foreign keys, so a new one cannot be overlooked. The few
-others are named here, and a test asks about each table which of both it is.
+others are named here. A test fails for a table that is neither.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ WORKERS, OUTBOX, HITS, CONSENTS, EVENTS = (
     table(row) for row in (WorkerRow, OutboxRow, HitRow, ConsentTextRow, EventRow)
 )
 BY_OTHER_WAYS = frozenset({OUTBOX.name, HITS.name, CONSENTS.name, EVENTS.name})
-"""Tables without a foreign key to workers that have rows about one: writes to platforms name the worker in
-their subject, personal links are a person's, the text of the consent is named by its hash, and a platform's
-events are about a submission by its id there."""
+"""Tables without a foreign key to workers that have rows about one. Writes to platforms name the worker in
+their subject. Personal links are a person's. Work names the text of the consent by its hash. Events name a
+submission by its id at the platform."""
 ABOUT_NOBODY = frozenset(
     {
         "meta",
@@ -128,7 +128,7 @@ def _where(session: Session, person: Person) -> str:
 
 
 def _purged(session: Session, who: str) -> list[Person]:
-    """The people whose id `who` was purged: their pseudonym follows from it."""
+    """The people to whom the purged id `who` belonged: their pseudonym follows from it."""
     row = session.get(MetaRow, PSEUDONYM_KEY)
     key = bytes.fromhex(row.value) if row is not None else b""
     found: dict[int, Person] = {}
@@ -180,15 +180,15 @@ _NAMES_A_WORKER = and_(OUTBOX.c.subject.like("%worker %"), OUTBOX.c.operation !=
 def writes_about(
     session: Session | Connection, workers: Collection[int], *where: ColumnElement[bool]
 ) -> Lines:
-    """The writes to a platform whose subject names one of these workers, if also `where` holds."""
+    """The writes to a platform whose subject names one of these workers and for which `where` holds."""
     wanted = set(workers)
     named = _lines(session, OUTBOX, and_(_NAMES_A_WORKER, *where))
     return [line for line in named if worker_in(line["subject"]) in wanted]
 
 
 def writes_about_forms(session: Session, work: Collection[Mapping[str, Any]]) -> Lines:
-    """The writes whose subject names one of these forms: calls that tell a panel of it, by our id, and
-    requests to return it, by the platform's."""
+    """The writes whose subject names one of these forms. Calls that tell a panel about it have our id,
+    requests to return it have the platform's."""
     named = {POSTBACK: [postback_subject(line["id"]) for line in work]}
     named[ASK_RETURN] = [return_subject(line["external_id"]) for line in work]
     found: list[Mapping[str, Any]] = []
@@ -200,7 +200,7 @@ def writes_about_forms(session: Session, work: Collection[Mapping[str, Any]]) ->
 
 
 def subjects_about(session: Session, after: int = 0) -> Iterator[Row[int, str]]:
-    """The number and subject of each write that may name a worker, in order, of those after a number."""
+    """The number and subject of each write after a given number that may name a worker, in order."""
     query = select(OUTBOX.c.id, OUTBOX.c.subject).where(_NAMES_A_WORKER, OUTBOX.c.id > after)
     return iter(session.execute(query.order_by(OUTBOX.c.id)))
 

@@ -1,6 +1,6 @@
-"""Looks at a platform's HITs, and keeps each difference from the plan until a person accepts it.
+"""Compares a platform's HITs with the plan, and keeps each difference until a person accepts it.
 
-The books use what the platform pays: they read here what is there.
+The books use what the platform pays: they read the figures there from here.
 """
 
 from __future__ import annotations
@@ -183,9 +183,8 @@ def accepted_gone(study: Study, endpoint: str) -> set[int]:
 
 
 def figures_there(session: Session, hit_id: int, when: datetime | None = None) -> dict[str, str]:
-    """The figures of a HIT that were known to be otherwise at the platform: name → as they are there.
-
-    By default those that still are; or those of the moment `when`.
+    """The figures of a HIT that were known to differ at the platform: name → as they are there. By default
+    those that differ now, else those that differed at `when`.
     """
     rows = select(DifferenceRow).where(DifferenceRow.hit_id == hit_id)
     if when is None:

@@ -42,7 +42,7 @@ class Endpoint:
     currency: str = "USD"
     """Of every amount there."""
     plain_bonuses: bool = False
-    """Bonuses carry no reason and no token: the call that pays, made twice, pays twice."""
+    """Bonuses carry no reason and no token: a call that is made twice pays twice."""
     starts: str = ""
     """The command that starts it on this machine again, if `up` did before."""
 
@@ -74,7 +74,7 @@ class Qualified:
 
 @dataclass(frozen=True, slots=True)
 class Participants:
-    """Who may take part, as far as the platform can tell."""
+    """The people who may take part, as far as the platform can tell."""
 
     countries: tuple[str, ...] = ()
     min_approved_percent: int = 0
@@ -110,13 +110,12 @@ class Offer:
     """Completion codes by outcome, for a platform whose people bring one back."""
     devices: tuple[str, ...] = ()
     filters: tuple[Mapping[str, Any], ...] = ()
-    """Who may take part, in the platform's own words."""
+    """The people who may take part, in the platform's own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The figures of an offer: as they should be at a platform, or as the platform tells them. None: not
-    told."""
+    """The figures of an offer, as planned or as a platform tells them. None: not told."""
 
     reward: Decimal | None = None
     places: int | None = None
@@ -127,7 +126,7 @@ class Terms:
     question: str | None = None
     """A hash of what is shown, or of the address that is shown."""
     requirements: str | None = None
-    """Who may take part, in a form in which order makes no difference."""
+    """The people who may take part, in a form in which order makes no difference."""
     title: str | None = None
     description: str | None = None
     keywords: str | None = None
@@ -144,7 +143,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Another sum than the reward, which approved work was paid. `amount` is None if nobody tells it."""
+    """A sum other than the reward that was paid for approved work. `amount` is None if it is not known."""
 
     amount: Decimal | None
 
@@ -208,14 +207,14 @@ class Cost:
         return self.rewards + self.fees
 
     def each(self, assignments: int) -> Cost:
-        """The share of one of so many assignments: each costs the same, in whole cents."""
+        """The cost of each of so many assignments: all cost the same, in whole cents."""
         return Cost(self.rewards / assignments, self.fees / assignments)
 
 
 LINK, CSV = "link", "csv"
 """The endpoints of people who come by link, and of batches that are made from files."""
 PROLIFIC = "prolific"
-"""The endpoint that tells whose places are open again: nobody need guess it there."""
+"""The endpoint that tells which places are open again: there, nothing need be guessed."""
 UNASKED = frozenset((LINK, CSV))
 """Endpoints without a service to call: what our database has is all that there is."""
 HIT_GONE = "HITDoesNotExist"

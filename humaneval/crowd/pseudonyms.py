@@ -1,5 +1,5 @@
 """Workers as keyed pseudonyms. In a database the same person always has the same pseudonym, and nobody can
-guess whose it is. Of somebody who is forgotten, one keyed hash is left, which keeps them out."""
+guess whose it is. When a person is forgotten, one keyed hash is left, which keeps them out."""
 
 from __future__ import annotations
 
@@ -144,14 +144,14 @@ def seen_worker(connection: Connection, endpoint: str, external_id: str) -> Seen
 
 
 def strangers(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
-    """Those of these ids that were never seen and are not forgotten, with the pseudonyms they will have."""
+    """The ids that were never seen and are not forgotten, with the pseudonyms that they will have."""
     seen = set(connection.scalars(_SEEN, {"at": endpoint, "of": padded(external_ids)}))
     return _named(connection, endpoint, [each for each in external_ids if each not in seen])
 
 
 def add_workers(connection: Connection, endpoint: str, strangers: Mapping[str, str]) -> dict[str, int]:
-    """Add workers by their ids, with pseudonyms. Returns our ids of them. Left out are those whose pseudonym
-    is there already."""
+    """Add workers by their ids, with pseudonyms. Returns our ids of them. Workers whose pseudonym is there
+    already are left out."""
     ids = {name: external_id for external_id, name in strangers.items()}
     added = connection.execute(_adding(connection).workers, [{"pseudonym": name} for name in ids])
     found = {ids[name]: int(worker) for worker, name in added}

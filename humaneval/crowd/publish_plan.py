@@ -101,7 +101,7 @@ class _Lost(NamedTuple):
 
 
 def _refuse_other_currency(at: StudyAtPlatform) -> None:
-    """Raise UsageError if people would read of another currency than that in which they are paid."""
+    """Raise UsageError if people would read of a currency other than that in which they are paid."""
     if isinstance(at.platform, Prolific):
         there = at.platform.account.currency()
     else:
@@ -166,7 +166,7 @@ def plan_hits(
 
 
 def _refuse_promise(at: StudyAtPlatform) -> None:
-    """Raise UsageError if the consent names a reward that nobody who comes by link is paid."""
+    """Raise UsageError if the consent names a reward, and people who come by link are paid none."""
     if at.settings.link.pay == "none" and "{reward}" in at.settings.consent.text:
         raise UsageError(
             'consent.text names {reward}, but link.pay = "none": people who come by link would read $0.00',

@@ -26,7 +26,7 @@ T = TypeVar("T")
 GONE = "HIT"
 """The difference between a HIT that should be up and a platform that no longer has it."""
 INVITE = "invite"
-"""Stored for each link: which person or purpose it is for, as a hash, so that it is made only once."""
+"""Stored for each link, so that it is made only once: a hash of the person or purpose that it is for."""
 
 
 class UpHit(NamedTuple):
@@ -138,7 +138,8 @@ def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:
 
 
 def refuse_elsewhere(at: StudyAtPlatform) -> None:
-    """Raise PlatformError if the platform has none of the study's HITs: it is another one of the same name.
+    """Raise PlatformError if the platform has none of the study's HITs: it is then another platform of that
+    name.
 
     This makes one call as a rule, and none if nothing is up. A platform that still knows some of the HITs is
     the right one. HITs that are known to be gone prove nothing.
@@ -153,7 +154,7 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     if at.platform.find(keys):
         return
     right = {"local": "HUMANEVAL_MARKET_URL", "prolific": "PROLIFIC_TOKEN"}.get(endpoint.name, "AWS_PROFILE")
-    # Whoever knows only `up` has not set anything: another `up` has the port now.
+    # A person who uses `up` alone has set no address: another `up` has the port now.
     first = (
         f"If its marketplace is not running, start it and try again: `{endpoint.starts}`. Or s"
         if endpoint.starts

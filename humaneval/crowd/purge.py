@@ -1,7 +1,7 @@
 """Purges what is older than a date, or than the study file allows: ids, free texts, unanswered forms.
 
-Answers stay under pseudonyms. Whoever comes back is still recognised: a pseudonym follows from the id.
-A few people go in each transaction, so nobody waits. What a kill leaves, the next run finds.
+Answers stay under pseudonyms. A person who comes back is still recognised: a pseudonym follows from the id. A
+few people go in each transaction, so nobody waits. What a kill leaves, the next run finds.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Rest:
     unanswered: Sequence[int]
     """Forms without answers or payments: they go whole."""
     nobodies: Sequence[int]
-    """Workers of whom nothing is left then."""
+    """Workers about whom nothing is left then."""
     ids: Sequence[int]
     """Workers whose ids go."""
     panel_ids: Mapping[int, str]

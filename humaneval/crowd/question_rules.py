@@ -1,6 +1,4 @@
-"""Rules for a question that need its pages: they ask for every field, show every sentence, and give nothing
-away.
-"""
+"""Rules for the pages of a question: they ask for every field, show every sentence, and give nothing away."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _others(at: StudyAtPlatform) -> list[StudyAtPlatform]:
 def _left(
     at: StudyAtPlatform, began: _Began, balance: Decimal, unexplained: Decimal, others: Decimal
 ) -> Decimal:
-    """What other studies do not explain either, by the account that is nearest.
+    """What other studies do not explain either, by the nearest of the possible accounts.
 
     The studies that began later explain what they cost. What those that began before had cost until then is
     not known, so they are counted from the first of them on.

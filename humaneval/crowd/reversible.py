@@ -14,7 +14,7 @@ from humaneval.store.tables import OutboxRow
 from humaneval.study.stored import Study
 
 MOST_TURNS = 8
-"""As many of each kind are looked up by their names, which an index finds. Whoever has more is rare."""
+"""As many of each kind are looked up by their names, which an index finds. Few workers have more."""
 OVERTAKEN = "undone before it was confirmed"
 """Why a change is no longer sent."""
 

@@ -238,7 +238,8 @@ def _missed(session: Session, study: Study, endpoint: str) -> set[int]:
 
 
 def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[_Work]) -> dict[int, str]:
-    """Forms by workers who should not have taken part, or not so often. The first forms submitted count."""
+    """Forms by workers who should not have taken part, or who did more than they may. The first ones
+    submitted count."""
     by_worker: dict[int, list[_Work]] = defaultdict(list)
     for one in sorted(work, key=lambda one: (one.sent_at or now(), one.id)):
         by_worker[one.worker_id].append(one)

@@ -1,7 +1,8 @@
 """Settles which reward a platform paid for work that it approved around a change of the reward.
 
-A platform says when it approved work, and which reward a HIT has now, but not since when. The books have the
-reward that was known at the approval. Only the balance tells whether the next one was paid already.
+A platform says when it approved work and which reward a HIT has now, but not since when it has that reward.
+The books have the reward that was known at the approval. Only the balance tells whether the next one was paid
+already.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class _Doubt(NamedTuple):
 
 
 def settle_rewards(at: StudyAtPlatform) -> int:
-    """Correct rewards in the books that only the next reward of their HIT explains. Returns how many.
+    """Correct rewards in the books where only the next reward of their HIT explains the balance. Returns how
+    many.
 
     A HIT changes once between two looks, so the work that was approved last has the next reward. Nothing
     changes if no such number of rewards explains the balance to the cent.

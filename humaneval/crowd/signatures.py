@@ -1,5 +1,5 @@
-"""What the marketplace and our form server tell each other by a secret of the HIT: whom it lets in, and who
-returned the work."""
+"""What the marketplace and our form server tell each other by a secret of the HIT: which workers it lets in,
+and which have returned the work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from urllib.request import ProxyHandler, build_opener
 
 SIGN = "sign"
-"""The fragment of a form's address with which our marketplace is asked to sign. It shows it to nobody."""
+"""The fragment of a form's address that asks our marketplace to sign. The marketplace shows it to nobody."""
 SIGNATURE = "turkSignature"
 """The parameter in which the signature comes."""
 
@@ -22,7 +22,7 @@ RETURNED_PATH = "/mturk/returned"
 ASK_SECONDS = 3.0
 """How long a worker waits for what the marketplace says."""
 SILENT_SECONDS = 10.0
-"""How long a marketplace that did not say it is not asked again: each question holds somebody up."""
+"""How long a marketplace that did not answer is not asked again: each question holds somebody up."""
 MOST_ASKED = 100
 
 _silent: dict[str, float] = {}

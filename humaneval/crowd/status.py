@@ -54,7 +54,7 @@ class EndpointStatus(NamedTuple):
     """Forms whose answers are on our server and, as far as we know, not submitted at the platform; by link,
     not collected."""
     lost: int
-    """Those of them, or submitted and undecided ones, whose HITs the platform lost: a person can take them
+    """Such forms, and submitted and undecided ones, whose HITs the platform lost: a person can take them
     in."""
     not_collected: int
     """Forms that are submitted and not collected, as far as the platform was asked."""
@@ -73,7 +73,7 @@ class EndpointStatus(NamedTuple):
     unconfirmed: int
     """Writes that were tried, and that may or may not have got through."""
     refused: int
-    """Writes that are still wanted, but were refused by the platform or never sent: nothing was done."""
+    """Writes that are still wanted, but that the platform refused or never got: nothing was done."""
     next_auto_approval: datetime | None
     """When the platform automatically approves the first waiting assignment."""
     rewards: Decimal
@@ -103,15 +103,15 @@ class EndpointStatus(NamedTuple):
     by_programs: bool
     """Whether programs sent some of the forms: then the time and the wage are no people's."""
     hourly_expected: Decimal
-    """The same for a worker who takes `expected_minutes`."""
+    """The hourly wage of a worker who takes `expected_minutes`."""
     hits_differ: tuple[Difference, ...]
     """How HITs differ from the plan, accepted or not."""
     currency: str
     """Of every amount here."""
     not_told: int
-    """People who are done, and of whom their panel does not know or does not credit them."""
+    """People who are done, and whom their panel does not know or does not credit."""
     unsure_told: int
-    """People of whom nobody knows whether their panel credits them, because its reply was lost."""
+    """People whom their panel may have credited: its reply was lost."""
     silent: str
     """Why the platform does not say what is submitted; empty if it does, or was not asked."""
 

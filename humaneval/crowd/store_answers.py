@@ -181,7 +181,7 @@ def _consents_kept(connection: Connection, sent: Sequence[Sending]) -> list[str]
 
 
 def _consent(hit: FoundHit) -> Consent:
-    """Made once for each study and channel: filling a text in takes longer than a request should."""
+    """The text is filled in once for each study and channel: that takes longer than a request should."""
     channel = channel_of(hit)
     place = f"{hit.settings_hash} {hit.audience} {channel}"
     if place not in _made:

@@ -41,7 +41,7 @@ class Work(NamedTuple):
     form_hash: str
     passages: int
     sentences: int
-    """How many a passage of the form has."""
+    """How many sentences a passage of the form has."""
     answered: Mapping[str, str] | None
     """The answers that are already stored, as they came."""
     passed_on: bool

@@ -1,4 +1,4 @@
-"""A study at a platform: the value that every function takes that calls a platform."""
+"""A study at a platform: the value that every function which calls a platform takes."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _changing(session: Session, endpoint: str, arrived: Sequence[Arrived]) -> It
 
 
 class _Known(NamedTuple):
-    """What the database has for a batch of submissions, read together; and what is to be added together."""
+    """What the database has for a batch of submissions, read in one go, and what is to be added in one go."""
 
     workers: dict[str, int]
     """The platform's id of a worker → ours."""
@@ -297,8 +297,8 @@ class _Found(NamedTuple):
 
 
 def _row_of(hit: HitRow, assignment: AssignmentRow | None, form: str, known: _Known) -> _Found:
-    """Which row was answered: the row of a static HIT, otherwise the form that the answers name, otherwise
-    the row that was handed out."""
+    """Which row was answered: the row of a static HIT, else that of the form named by the answers, else the
+    row that was handed out."""
     given = hit.row_id
     if given is None and assignment is not None:
         given = assignment.row_id

@@ -1,4 +1,4 @@
-"""Takes in what our server holds of work that the platform lost: only on a person's decision, and marked."""
+"""Takes in what our server holds of work that the platform lost: only if a person decides so, and marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stops what would move money on a difference from the plan that nobody has accepted."""
+"""Stops verbs that would move money while a difference from the plan is not accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stood out about collected work: why it does not count, and what the report flags about its worker."""
+"""Flags on collected work: why it does not count, and what the report flags about its worker."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _as_new(endpoint: str, who: str, new: bool) -> str:
 
 
 def stored_as(at: StudyAtPlatform, who: str) -> str:
-    """`who` as the database names this person: an id of a panel may be one study's alone."""
+    """The name of the person `who` in the database: an id of a panel may be one study's alone."""
     who = who.strip()
     if at.endpoint != "link" or _PSEUDONYM.fullmatch(who.lower()):
         return who
@@ -156,7 +156,7 @@ def stored_as(at: StudyAtPlatform, who: str) -> str:
 
 
 def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list[int | str]:
-    """Our ids of the workers named, each once. With `new`, an id that nobody here has is itself."""
+    """Our ids of the workers named, each once. With `new`, an id that nobody here has stays as it is."""
     people: list[int | str] = []
     with reading(at.engine) as session:
         for who in workers:
@@ -166,7 +166,7 @@ def _people(at: StudyAtPlatform, workers: Collection[str], *, new: bool) -> list
 
 
 def pseudonym_in(session: Session, who: str) -> str:
-    """The pseudonym that `who` is, or that a study's exports name so; empty if it is neither."""
+    """The pseudonym that `who` is, or whose name in a study's exports it is. Empty if it is neither."""
     name = who.lower()
     if not _PSEUDONYM.fullmatch(name):
         return ""
@@ -175,7 +175,7 @@ def pseudonym_in(session: Session, who: str) -> str:
 
 
 def _exported(session: Session, who: str) -> str:
-    """The pseudonym of the worker whom a study's exports name so; empty if there is none."""
+    """The pseudonym of the worker who has this name in a study's exports; empty if there is none."""
     for study in session.scalars(select(StudyRow)).all():
         names = names_of(session, study)
         took_part = (
@@ -190,7 +190,7 @@ def _exported(session: Session, who: str) -> str:
 
 
 class Turned(NamedTuple):
-    """How many workers a command changed, and how many were so already."""
+    """How many workers a command changed, and how many needed no change."""
 
     now: int
     before: int

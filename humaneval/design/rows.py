@@ -1,4 +1,4 @@
-"""Who sees what, in which order: seeded, balanced rows of passages.
+"""Which annotator sees which passages, in which order: seeded, balanced rows.
 
 The design works in *squares* of p × m rows (p positions, m generators; 40 rows for 8 generators and 5
 positions). A square has p × m blanks, and every generator fills each of them once. Rows are t = 0, 1, …:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from humaneval.foreign.judged import ITEM, PERSON, WORKER
-from humaneval.statistics.arrays import Codes, Floats, NotEstimable
+from humaneval.statistics.arrays import Codes, Floats, NotEstimable, encoded
 from humaneval.statistics.cells import cells
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.mean_intervals import mean_interval, wilson_on_scale
@@ -58,7 +58,7 @@ def clusters(frame: pd.DataFrame) -> Clusters:
         for one, person in zip(worker, frame[PERSON], strict=True)
     ]
     things = [(one, None) if one is not None else (None, at) for at, one in enumerate(item)]
-    by_worker, by_item = (np.asarray(pd.factorize(pd.Series(part))[0]) for part in (people, things))
+    by_worker, by_item = (encoded(pd.Series(part)).codes for part in (people, things))
     return Clusters(by_worker, by_item, known, named)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.judged import ITEM, VALUE, WORKER
 from humaneval.foreign.summaries import Summary
-from humaneval.statistics.arrays import Codes, Floats
+from humaneval.statistics.arrays import Codes, Floats, encoded
 from humaneval.statistics.bootstrap import By, bootstrap
 from humaneval.statistics.mixed_model import mixed_model
 from humaneval.statistics.regression import (
@@ -99,7 +99,7 @@ def _data(frame: pd.DataFrame, by: Sequence[str]) -> _Data:
     first, *others = sorted(group.unique())
     if not others:
         raise InputError(f"{by[0]} has only one group: {first}")
-    worker, item = (pd.factorize(frame[name])[0].astype(np.int64) for name in (WORKER, ITEM))
+    worker, item = (encoded(frame[name]).codes for name in (WORKER, ITEM))
     return _Data(numbers.to_numpy(dtype=np.float64), list(group), worker, item, first, tuple(others))
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from humaneval.foreign.judged import ITEM, VALUE, WORKER
 from humaneval.foreign.summaries import Summary, need_items, need_workers
 from humaneval.statistics.aggregation import Aggregate, dawid_skene, mace, majority_vote
+from humaneval.statistics.arrays import encoded
 from humaneval.text import counted, listed
 
 COLUMNS = ("worker", "answers", "with the majority", "right, by Dawid-Skene", "knows, by MACE")
@@ -27,7 +28,7 @@ def reliability(frame: pd.DataFrame) -> Summary:
     """
     need_items(frame)
     need_workers(frame)
-    items = pd.factorize(frame[ITEM])[0]
+    items = encoded(frame[ITEM]).codes
     workers, values = frame[WORKER].to_numpy(dtype=object), frame[VALUE].to_numpy(dtype=object)
     skene = dawid_skene(items, workers, values, smoothing=SMOOTHING)
     spams = mace(items, workers, values)

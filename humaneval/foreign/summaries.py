@@ -28,7 +28,7 @@ from humaneval.statistics.agreement import (
     percentage_agreement,
     tally,
 )
-from humaneval.statistics.arrays import Floats
+from humaneval.statistics.arrays import Floats, encoded
 from humaneval.text import counted, listed
 
 TIE = "(tie)"
@@ -197,7 +197,7 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     notes += [f"nobody answered {listed(absent)}, named by --valid"] if absent else []
     ordered = all_numbers(frame) and frame[VALUE].nunique() > 2
     notes += [ORDERED] if ordered else []
-    codes = pd.Series(pd.factorize(item)[0], index=frame.index)
+    codes = pd.Series(encoded(item).codes, index=frame.index)
     votes = pd.crosstab(codes, frame[VALUE])
     own = pd.Series(
         votes.to_numpy()[codes.to_numpy(), votes.columns.get_indexer(pd.Index(frame[VALUE]))],

@@ -71,17 +71,14 @@ def create_market_app(
 ) -> Flask:
     """The application over an opened market.
 
-    Args:
-        public_url: Where workers' browsers reach it. It goes into `turkSubmitTo` and invitations.
-        keys: If given, every call of the API must be signed with one of them.
-        trouble: It is asked what goes wrong with each step. A `Faults` also moves the clock, and its plan
-            can be replaced while the application runs.
-        invited: Workers come by invitation, not by name alone.
-        balance: What a new account opens with. Nothing is made before everything else was found right.
-        frames: Where HTML that is part of a HIT has an origin of its own. If it is an address, this
-            application answers there, too; if it is a port, `frames_of` it must be served at that port.
-        host: The name that it listens on. It answers there and at `public_url`, and to no name that another
-            site turned to this machine.
+    Args: public_url: Where workers' browsers reach it. It goes into `turkSubmitTo` and invitations. keys: If
+    given, every call of the API must be signed with one of them. trouble: It is asked what goes wrong with
+    each step. A `Faults` also moves the clock, and its plan can be replaced while the application runs.
+    invited: Workers come by invitation, not by name alone. balance: What a new account opens with. Nothing is
+    made before everything else was found right. frames: Where HTML that is part of a HIT has an origin of its
+    own. If it is an address, this application answers there, too. If it is a port, `frames_of` it must be
+    served there. host: The name that it listens on. It answers there and at `public_url`, and to no name that
+    another site turned to this machine.
     """
     check_site(public_url)
     if frames.url:

@@ -1,4 +1,4 @@
-"""Who a request comes from, and what a browser may do with the answer."""
+"""Where a request comes from, and what a browser may do with the answer."""
 
 from __future__ import annotations
 

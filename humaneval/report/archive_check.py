@@ -1,5 +1,5 @@
-"""Checks an archive and computes its scores again. Of its files only the responses are unpacked to disk, for
-that time and under a name of our own, and nothing in the archive is trusted unchecked."""
+"""Checks an archive and computes its scores again. Only its responses are unpacked to disk, for that time and
+under a name of our own. Nothing in the archive is trusted unchecked."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Judgments:
     def entries(self, kept: Flags) -> Entries:
         """The outcomes of the `kept` responses, one for each generator that a response says something of.
 
-        A comparison with the Control says something of the Control alone: who beats it is not better for it.
+        A comparison with the Control says something about the Control alone: to beat it is no merit.
         """
         if self.other is None:
             at = np.flatnonzero(kept)

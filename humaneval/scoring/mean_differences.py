@@ -31,11 +31,11 @@ def mean_differences(
 ) -> tuple[PairedDifference, ...]:
     """The differences of pairs of generators, by their codes.
 
-    Interval: Wilson's of the difference's place among those that the scale allows. Unless it lies near their
-    ends, that is the difference ± t standard errors, clustered by worker and by story
-    (`humaneval.statistics.mean_intervals`), with the degrees of freedom of a sum of three variances. Where
-    nothing varies, it reaches to what a share of other answers, no larger than Wilson's bound for none of n,
-    would do. Test: the signs of workers, and where stories recur of stories, are flipped
+    The interval is Wilson's of the difference's place among those that the scale allows. Unless it lies near
+    their ends, that is the difference ± t standard errors. These are clustered by worker and by story
+    (`humaneval.statistics.mean_intervals`), and t has the degrees of freedom of a sum of three variances.
+    Where nothing varies, it reaches to what a share of other answers, no larger than Wilson's bound for none
+    of n, would do. Test: the signs of workers, and where stories recur of stories, are flipped
     (`humaneval.statistics.paired_tests`). If they do, the t test of the interval is made, too; the largest p
     counts.
     """

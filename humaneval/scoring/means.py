@@ -10,12 +10,12 @@ from humaneval.statistics.mean_intervals import BY_SCALE, BY_SCALE_CLUSTERED, me
 def mean_on_scale(
     outcomes: Floats, workers: Floats, stories: Floats, scale: Interval, level: float = 0.95
 ) -> MeanOutcome:
-    """The mean's place p = (mean − low)/(high − low) has Wilson's interval at n_e = p(1 − p)/V, V its
-    variance (`humaneval.statistics.mean_intervals`), with t in the place of z: n_e·z²/t².
+    """The mean's place on the scale, p = (mean − low)/(high − low), has Wilson's interval at n_e·z²/t²
+    answers. There n_e = p(1 − p)/V, and V is the variance of p (`humaneval.statistics.mean_intervals`).
 
     For outcomes at both ends of the scale it is the interval of a share. Near an end it is skewed, as the
-    means are, and never beyond it: mean ± t errors holds the truth there in 89 instead of 95 of 100 studies.
-    Where nothing varies, n_e is n. With a single worker or story, it is the whole scale.
+    means are, and never goes beyond it. There, mean ± t errors would hold the truth in 89 instead of 95 of
+    100 studies. Where nothing varies, n_e is n. With a single worker or story, it is the whole scale.
     """
     found = mean_interval(outcomes, workers, stories, level, scale=scale)
     width = scale.high - scale.low

@@ -64,9 +64,9 @@ def read_responses(
 
     CSV with commas, semicolons or tabs, or JSON lines; UTF-8, UTF-16, Windows-1252 or the `encoding` named;
     lines ended in any way. Columns come in any order and in any case; columns that are not known are kept as
-    text. `position` and `choice` become integers 1–5 (1–21 if `question` is given or the table has columns
-    `question` or `sentences`), `order` an integer, `seconds` a number >= 0, `test` a bool. The rest stays
-    text, stripped of spaces around it. An empty cell is a missing value (for `test`, false).
+    text. `position` and `choice` become integers 1–5; or 1–21 if `question` is given, or the table has a
+    column `question` or `sentences`. `order` becomes an integer, `seconds` a number >= 0, `test` a bool. The
+    rest stays text, stripped of spaces around it. An empty cell is a missing value (for `test`, false).
 
     Raises InputError, naming the file, the line and the column, if the file cannot be used.
     """

@@ -62,8 +62,8 @@ class GeneratorScore:
     effective_n: float
     """Unrelated responses that would tell as much: of a share, the interval is Wilson's at this number."""
     picks: tuple[tuple[int, ...], ...] = ()
-    """`picks[i][j]` counts the passages with the machine's sentence at i + 1 whose annotator chose j + 1;
-    empty if the question is not which sentence that is."""
+    """`picks[i][j]` counts the passages with the machine's sentence at i + 1 whose annotator chose j + 1. It
+    is empty if the question does not ask which sentence is the machine's."""
     note: str = ""
     """What the interval cannot take into account, or why there is none; empty if there is nothing to say."""
 
@@ -102,9 +102,10 @@ class Annotators:
 class Chance:
     """The score that chance alone gives, as the question says; of `detect` 1 − Σ q_j·r_j.
 
-    q_j is the share of Human passages whose annotator chose sentence j (picking bias where no machine wrote),
-    r_j the share of passages by systems and Human with the machine's (held-out) sentence at j. `nominal` is
-    for uniform positions; `achieved` uses the counts, and is None if no Human passage was judged.
+    q_j is the share of Human passages whose annotator chose sentence j: picking bias where no machine wrote.
+    r_j is the share of passages by systems and Human that have the machine's (held-out) sentence at j.
+    `nominal` is for uniform positions; `achieved` uses the counts, and is None if no Human passage was
+    judged.
     """
 
     nominal: float
@@ -231,9 +232,9 @@ def score(
     override a column `role`. Without either, generators called control and human, in any case, have these
     roles. The frame is never changed.
 
-    Raises InputError if columns are missing, a value is out of range, there are several studies, the rule
-    needs a Control and there is none, or nothing is left to score. Raises UsageError if a named generator
-    does not exist."""
+    Raises InputError if columns are missing, a value is out of range, or there are several studies. Also if
+    the rule needs a Control and there is none, or if nothing is left to score. Raises UsageError if a named
+    generator does not exist."""
     answers = judgments(frame, control=control, human=human, told=told)
     return score_selection(select(answers, rule or Rule(), level), level, declared)
 

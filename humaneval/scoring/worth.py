@@ -13,7 +13,7 @@ from humaneval.errors import InputError
 from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.columns import numbered, refuse
 from humaneval.scoring.questions.question import Truth
-from humaneval.statistics.arrays import Codes, Flags, Floats
+from humaneval.statistics.arrays import Codes, Flags, Floats, encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _kinds(columns: Sequence[Codes]) -> tuple[Codes, Codes]:
     key = np.zeros(columns[0].size, dtype=np.int64)
     for codes in columns:
         key = key * (int(codes.max()) + 1) + codes
-    kind, kinds = pd.factorize(key)
-    first = np.zeros(kinds.size, dtype=np.int64)
-    first[kind[::-1]] = np.arange(key.size, dtype=np.int64)[::-1]
-    return np.asarray(kind, dtype=np.int64), first
+    kinds = encoded(key)
+    first = np.zeros(kinds.number, dtype=np.int64)
+    first[kinds.codes[::-1]] = np.arange(key.size, dtype=np.int64)[::-1]
+    return kinds.codes, first

@@ -1,7 +1,7 @@
 """How far annotators of the same stimuli agree: percentage, Krippendorff's α, Fleiss' κ, Gwet's AC1.
 
-All of them need stimuli that were rated at least twice. Low agreement on a task that is hard by design, such
-as finding a good infill, says little about the quality of the annotators (Amidei et al. 2018).
+All of them need stimuli that were rated at least twice. Where a task is hard by design, such as finding a
+good infill, low agreement says little about the annotators (Amidei et al. 2018).
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def tally(
 ) -> Tally:
     """Count ratings, one entry a rating; missing ratings are simply not there, stimuli may have any number.
 
-    `scale` lists all values that could have been given, in any order; without it those that were given count
-    as the scale, which matters for AC1 and Randolph's κ only. Raises InputError if lengths differ, nothing
-    is given, a label is missing, a value is not on the scale, or (with `raters`) a rater rated a stimulus
+    `scale` lists all values that could have been given, in any order. Without it, the values that were given
+    are the scale. That matters for AC1 and Randolph's κ only. Raises InputError if lengths differ, nothing is
+    given, a label is missing, or a value is not on the scale. With `raters`, also if a rater rated a stimulus
     twice: such pairs are no agreement between people.
     """
     by_stimulus, by_value = labels(stimuli, "stimuli"), labels(ratings, "ratings")
@@ -119,11 +119,11 @@ def percentage_agreement(counts: Tally) -> float | NotEstimable:
 def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | NotEstimable:
     """Krippendorff's α = 1 − observed / expected disagreement, over all pairs of ratings of one stimulus.
 
-    Each stimulus with m >= 2 ratings gives its ordered pairs of values weight 1/(m − 1); expected are the
-    pairs of all those values without regard to the stimulus. The difference of two values counts 0 or 1
-    (nominal), (c − k)² (interval), ((c − k)/(c + k))² (ratio), or the squared number of ratings between them,
-    ends half (ordinal) (Krippendorff 2011). Other metrics than nominal need numbers as values: InputError.
-    UsageError for another metric.
+    Each stimulus with m >= 2 ratings gives its ordered pairs of values the weight 1/(m − 1). The expected
+    disagreement is that of the pairs of all these values, whatever their stimulus. The difference of values c
+    and k counts 0 or 1 (nominal), (c − k)² (interval) or ((c − k)/(c + k))² (ratio). On an ordinal scale it
+    counts the squared number of ratings between them, with the ends counted half (Krippendorff 2011). Other
+    metrics than nominal need numbers as values: InputError. UsageError for another metric.
     """
     if not counts.rated_twice:
         return NotEstimable(ALONE)

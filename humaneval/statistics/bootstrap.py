@@ -182,9 +182,9 @@ class _Crossed:
     """A sparse matrix, (generators · rows) × columns, with 1 for a response with outcome 0, 1 + base for
     outcome 1.
 
-    So one product gives both sums, of responses and of outcomes 1; they are whole numbers, and `base` and the
-    type of the matrix are large enough that none is rounded. Columns are the factor with more clusters, so
-    that the dense product is as small as can be.
+    So one product gives both sums, of responses and of outcomes 1. They are whole numbers, and `base` and the
+    type of the matrix are large enough to round none. Columns are the factor with more clusters, so that the
+    dense product is as small as can be.
     """
 
     matrix: Any

@@ -121,12 +121,12 @@ def bradley_terry(
     The covariance is the sandwich A⁻¹BA⁻¹ with B by worker and by story (`statistics.two_way`). No error is
     below that of unrelated answers, and t has (fewest effective clusters − 1) degrees of freedom.
 
-    A generator has a strength if answers bound it from both sides: of any two parts of the generators, each
-    must be preferred to the other at least once (Ford 1957). The largest part of which that is true is
-    fitted. The others are `apart`, and the sentences say why.
+    A generator has a strength if answers bound it from both sides. So however the generators are cut into two
+    parts, each part must be preferred to the other at least once (Ford 1957). The largest set for which that
+    is true is fitted. The others are `apart`, and the sentences say why.
 
-    Raises InputError if outcomes differ from these or lengths differ, if the comparisons do not connect all
-    generators, or if no strength is estimable; UsageError for an unknown rule of ties.
+    Raises InputError for other outcomes, if lengths differ, if the comparisons do not connect all generators,
+    or if no strength is estimable. Raises UsageError for an unknown rule of ties.
 
     >>> found = bradley_terry(["a"] * 4, ["b"] * 4, [1, 1, 1, -1], range(4), range(4))
     >>> round(found.contrast("a", "b").estimate, 4)  # log 3
@@ -164,7 +164,7 @@ def bradley_terry(
 
 
 def _among(bouts: Bouts, members: Codes) -> Bouts:
-    """The same bouts, all of them between `members`, who are numbered anew."""
+    """The same bouts between `members`, which are numbered anew."""
     place = np.zeros(len(bouts.names), dtype=np.int64)
     place[members] = np.arange(members.size)
     names = tuple(bouts.names[one] for one in members)
@@ -242,8 +242,9 @@ def _errors(fit: _Fit, within: TwoWay, centre: Floats, *, halves: bool) -> _Erro
 def _at(bouts: Bouts, parameters: Floats, with_ties: bool) -> _Fit:
     """Score of each answer, information and log likelihood.
 
-    Up to a constant an answer's log probability is y·η/2 + [y = 0]·log ν, η the difference of strengths, so
-    that scores are deviations of (y/2, [y = 0]) from their mean, and the information is their variance.
+    Up to a constant, an answer's log probability is y·η/2 + [y = 0]·log ν, with η the difference of
+    strengths. So the scores are the deviations of (y/2, [y = 0]) from their mean, and the information is
+    their variance.
     """
     size = len(bouts.names)
     strengths = np.concatenate([[0.0], parameters[: size - 1]])

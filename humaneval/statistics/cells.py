@@ -34,20 +34,19 @@ class Sums:
         return np.asarray(alone[:, None] + alone[None, :] - there.T @ there)
 
     def effective(self, n: Floats) -> Floats:
-        """Generators × generators: the number of equal clusters as uneven as these, (Σ m)² / Σ m². m is the
-        share of a cluster in the responses to both of two generators (of `n`). The diagonal is for one
-        alone."""
+        """Generators × generators: the effective number of clusters, (Σ m)² / Σ m². m is the share of a
+        cluster in the responses to both of two generators (of `n`). The diagonal is for one alone."""
         shares = self.counts / n
         return _effective(shares.T @ shares)
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Responses added up by (worker, generator) and by (story, generator); outcomes are 0 or 1, or other
-    numbers: then the variances below do not hold, and only the sums do.
+    """Responses added up by (worker, generator) and by (story, generator). The variances below hold for
+    outcomes 0 and 1, the sums for any numbers.
 
-    `both` holds only those pairs of worker and story that occur more than once: a worker's answers to one
-    story by several generators, or her second answer. All other pairs are single responses, and need no cell.
+    `both` holds only pairs of worker and story that occur more than once: because the story came from several
+    generators, or because the worker answered twice. All other pairs are single responses, and need no cell.
     """
 
     names: tuple[Any, ...]

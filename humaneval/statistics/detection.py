@@ -41,9 +41,9 @@ class Detection(NamedTuple):
 def detection(score: float, interval: Interval, ceiling: float = CEILING) -> Detection:
     """Normalise a score and its interval by the chance ceiling.
 
-    With a = 1 − score and m sentences k = (a − 1/m)/(1 − 1/m), which is 1 − score/ceiling for ceiling = 1 −
-    1/m; the ends of the interval are transformed alike. `ceiling` may be the achieved one of
-    `chance_ceiling`. Raises InputError unless score and interval lie in 0..1 with low <= score <= high,
+    With a = 1 − score and m sentences, k = (a − 1/m)/(1 − 1/m). For ceiling = 1 − 1/m, that is 1 −
+    score/ceiling. The ends of the interval are transformed in the same way. `ceiling` may be the achieved one
+    of `chance_ceiling`. Raises InputError unless score and interval lie in 0..1 with low <= score <= high,
     UsageError unless 0 < ceiling <= 1.
 
     >>> round(detection(43 / 95, Interval(0.356, 0.553)).normalised, 3)

@@ -1,8 +1,8 @@
 """Whether a generator is as good as Human, or two as good as each other: equivalence within a margin set
 beforehand.
 
-That no difference was found is no evidence that there is none. Here the question is turned round: the null is
-a difference as large as the margin, and an interval within the margin says that the difference is smaller.
+That no difference was found is no evidence that there is none. Here the null hypothesis is a difference as
+large as the margin. An interval within the margin says that the difference is smaller.
 """
 
 from __future__ import annotations

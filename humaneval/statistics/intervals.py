@@ -43,10 +43,10 @@ class MeanOutcome:
 def wilson(x: float, n: float, level: float = 0.95) -> Interval:
     """The Wilson score interval of the share `x/n`, without continuity correction.
 
-    With p = x/n and z the normal quantile at (1 + level)/2, its ends are (p + z²/2n ± z·√(p(1−p)/n + z²/4n²))
-    / (1 + z²/n) (Wilson 1927; recommended by Brown, Cai and DasGupta 2001). `x` and `n` may be real numbers:
-    with clustered responses n is the effective number and x the same share of it. The ends never leave 0..1;
-    at x = 0 the lower end is exactly 0, at x = n the upper end exactly 1.
+    Its ends are (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n). Here p is x/n, and z is the normal
+    quantile at (1 + level)/2 (Wilson 1927; recommended by Brown, Cai and DasGupta 2001). `x` and `n` may be
+    real numbers: for clustered responses, n is the effective number and x the same share of it. The ends
+    never leave 0..1. At x = 0 the lower end is exactly 0, and at x = n the upper end is exactly 1.
 
     Raises InputError unless n > 0 and 0 <= x <= n, UsageError unless 0 < level < 1.
 
@@ -68,9 +68,10 @@ def wilson(x: float, n: float, level: float = 0.95) -> Interval:
 def clopper_pearson(x: float, n: float, level: float = 0.95) -> Interval:
     """The exact interval of the share `x/n`: it holds the true share at least as often as `level` says.
 
-    With α = 1 − level its ends are the α/2 quantile of Beta(x, n − x + 1) and the 1 − α/2 quantile of Beta(x
-    + 1, n − x) (Clopper and Pearson 1934), 0 at x = 0 and 1 at x = n. The guarantee makes it wide: prefer
-    Wilson unless a guarantee is asked for. It holds for unrelated responses. Errors as for `wilson`.
+    With α = 1 − level, the lower end is the α/2 quantile of Beta(x, n − x + 1), or 0 at x = 0. The upper end
+    is the 1 − α/2 quantile of Beta(x + 1, n − x), or 1 at x = n (Clopper and Pearson 1934). The guarantee
+    makes it wide: prefer Wilson unless a guarantee is asked for. It holds for unrelated responses. Errors as
+    for `wilson`.
 
     >>> [round(end, 6) for end in clopper_pearson(43, 95)]
     [0.35021, 0.558087]
@@ -86,9 +87,9 @@ def clopper_pearson(x: float, n: float, level: float = 0.95) -> Interval:
 def jeffreys(x: float, n: float, level: float = 0.95) -> Interval:
     """The equal-tailed posterior interval of the share `x/n` under Jeffreys' prior Beta(½, ½).
 
-    Its ends are quantiles of Beta(x + ½, n − x + ½); at x = 0 the lower end is 0 and at x = n the upper end
-    is 1, without which the interval would miss shares at the edge (Brown, Cai and DasGupta 2001). Errors as
-    for `wilson`.
+    Its ends are quantiles of Beta(x + ½, n − x + ½). But at x = 0 the lower end is 0, and at x = n the upper
+    end is 1: else the interval would miss shares at the edge (Brown, Cai and DasGupta 2001). Errors as for
+    `wilson`.
 
     >>> [round(end, 6) for end in jeffreys(43, 95)]
     [0.355212, 0.552889]

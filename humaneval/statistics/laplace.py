@@ -1,11 +1,12 @@
-"""Laplace's approximation to the likelihood of a model with two crossed random intercepts, and its gradient:
-a logistic one, or any whose log likelihood is concave in the linear predictor.
+"""Laplace's approximation to the likelihood of a model with two crossed random intercepts, and its gradient.
+The model is logistic, or any whose log likelihood is concave in the linear predictor.
 
-Write η = Xβ + u[large] + v[small], u ~ N(0, σ_large²), v ~ N(0, σ_small²), H = Z'WZ + Σ⁻¹ at the modes (û,
-v̂) of the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has two diagonal
-blocks and the sparse block C between them, so everything goes through S = D_small − C' D_large⁻¹ C, of the
-smaller factor's size. Modes are found by Newton steps with conjugate gradients on S; only log|H| and H⁻¹
-need a factor of S: of a dense matrix, or, where S is sparse, of many small ones (`statistics.fronts`).
+Write η = Xβ + u[large] + v[small], with u ~ N(0, σ_large²) and v ~ N(0, σ_small²). H is Z'WZ + Σ⁻¹ at the
+modes (û, v̂) of the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has
+two diagonal blocks and the sparse block C between them. So everything goes through S = D_small − C' D_large⁻¹
+C, which has the size of the smaller factor. Newton steps with conjugate gradients on S find the modes. Only
+log|H| and H⁻¹ need S factorised: as one dense matrix or, where S is sparse, as many small ones
+(`statistics.fronts`).
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Modes(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Laplace log likelihood, its gradient by β, further parameters and log standard deviations (large,
-    small), and the effective numbers of random effects of each factor, q − tr(H⁻¹)/σ²."""
+    """The Laplace log likelihood; its gradient by β, further parameters and log standard deviations (large,
+    small); and q − tr(H⁻¹)/σ², the effective number of random effects of each factor."""
 
     value: float
     gradient: Floats
@@ -87,8 +88,8 @@ class Crossed:
     def further(self, eta: Floats, leverage: Floats, shift: Floats) -> Floats:
         """The gradient by parameters that are neither β nor standard deviations.
 
-        `leverage` is z'H⁻¹z of each response, and `shift` z'H⁻¹Z'g with g = leverage · dW/dη: by a parameter
-        φ the value changes by Σ ∂ℓ/∂φ − ½ Σ leverage · ∂W/∂φ − ½ Σ shift · ∂ℓ'/∂φ.
+        `leverage` is z'H⁻¹z of each response, and `shift` is z'H⁻¹Z'g with g = leverage · dW/dη. The
+        derivative by a parameter φ is Σ ∂ℓ/∂φ − ½ Σ leverage · ∂W/∂φ − ½ Σ shift · ∂ℓ'/∂φ.
         """
         return np.zeros(0)
 

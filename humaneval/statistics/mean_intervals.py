@@ -62,8 +62,8 @@ def mean_interval(
 ) -> MeanInterval:
     """The mean ± t standard errors, three columns of one length.
 
-    The variance is V_worker + V_story − V_both (see `statistics.two_way`), never below that of unrelated
-    values, s²/n. t has (fewest effective clusters − 1) degrees of freedom, as in
+    The variance is V_worker + V_story − V_both (see `statistics.two_way`), but never below s²/n, that of
+    unrelated values. The t distribution has (fewest effective clusters − 1) degrees of freedom, as in
     `statistics.score_intervals`. Where each worker and each story occurs once, this is Student's interval.
 
     `scale` gives the lowest and the highest possible value. The ends of the interval never leave it. Where

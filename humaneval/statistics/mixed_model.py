@@ -92,11 +92,11 @@ def mixed_model(
     jointly.
 
     Outcomes are 0 or 1; four columns of one length. The covariance is the inverse of the observed information
-    of all parameters (from 1,500 workers and stories on: of the effects alone). lme4's glmer(nAGQ = 1) fits
+    of all parameters; from 1,500 workers and stories on, of the effects alone. lme4's glmer(nAGQ = 1) fits
     the same model.
 
-    Raises InputError if the model is not estimable: one worker, one story, no worker or no story with a
-    second response, or a generator whose outcomes are all equal.
+    Raises InputError if the model is not estimable. That is so with one worker or one story, if no worker or
+    no story has a second response, or if all outcomes of a generator are equal.
     """
     y = np.asarray(outcomes, dtype=np.float64)
     by_worker, by_story, by_generator = map(encoded, (workers, stories, generators))

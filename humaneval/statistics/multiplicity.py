@@ -33,8 +33,8 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     """Benjamini and Hochberg's step-up p-values: of the findings at a level, at most that share is false on
     average.
 
-    The i-th smallest of m is multiplied by m/i, and none is above a larger one's (Benjamini and Hochberg
-    1995); for tests that are independent or positively dependent. Arguments and errors as for `holm`.
+    The i-th smallest of m is multiplied by m/i, and then no result is above that of a larger p (Benjamini and
+    Hochberg 1995). The tests must be independent or positively dependent. Arguments and errors as for `holm`.
 
     >>> [round(float(one), 3) for one in benjamini_hochberg([0.01, 0.02, 0.03, 0.04, 0.2])]
     [0.05, 0.05, 0.05, 0.05, 0.2]
@@ -49,8 +49,8 @@ Adjust: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 
 def decisive_p_values(error: float, tests: int, adjust: Adjust) -> tuple[float, ...]:
-    """The unadjusted p-values at which a verdict of a family of `tests` can turn: `error` by itself, divided
-    by 1 to their number (Holm), or times i over it (Benjamini and Hochberg).
+    """The unadjusted p-values at which a verdict of a family of m `tests` can turn. For i from 1 to m, they
+    are `error` / i (Holm) or `error` · i / m (Benjamini and Hochberg). Without adjustment it is `error`.
 
     >>> [round(one, 4) for one in decisive_p_values(0.06, 3, "holm")]
     [0.06, 0.03, 0.02]

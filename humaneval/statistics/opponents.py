@@ -34,13 +34,13 @@ def share_against(
     worker meets all of them, V_worker and V_story know no such gap, but V_both, which is subtracted, does.
     If one opponent is beaten nearly always, 92 % of 95 % intervals then hold.
 
-    The interval is Wilson's at n_e = p(1 − p)/V, the effective number of a stratified and clustered sample
-    (Korn and Graubard 1998; Franco and others 2019). V is the two-way clustered variance, times t²/z² with
-    (fewest effective clusters − 1) degrees of freedom. It is never below that of unrelated answers. Few
-    answers say little of their spread, so for this four more are added (Agresti and Coull 1998): two of 0 and
-    two of 1 against each opponent, or if this gives less, four of 0 or 1 with the mean p of all. Without ties
-    and with one opponent this is the headline's n. It may be above n, as answers that are ties, or about one
-    opponent, vary less than p(1 − p).
+    The interval is Wilson's at n_e = p(1 − p)/V. That is the effective number of a stratified and clustered
+    sample (Korn and Graubard 1998; Franco and others 2019). V is the two-way clustered variance, times t²/z²
+    with (fewest effective clusters − 1) degrees of freedom. It is never below that of unrelated answers. Few
+    answers say little of their spread. So four more are added for it (Agresti and Coull 1998): two of 0 and
+    two of 1 against each opponent. If it gives a smaller spread, four of 0 or 1 with the mean p of all are
+    added instead. Without ties and with one opponent this is the headline's n. It may be above n, as answers
+    that are ties, or about one opponent, vary less than p(1 − p).
 
     A single worker, or a single story, counts as one answer. Raises InputError if lengths differ, nothing is
     given, or an outcome lies outside 0..1, UsageError for a wrong level.

@@ -143,8 +143,8 @@ class CrossedRatings(Crossed):
     """The responses of such a model. After β its parameters are the first threshold and the logarithms of
     the steps between thresholds.
 
-    With u and l the thresholds above and below a rating, less η, and σ the logistic function, its probability
-    is σ(u) − σ(l), and all derivatives are simple.
+    A rating has the probability σ(u) − σ(l). Here u and l are the thresholds above and below it, less η, and
+    σ is the logistic function. So all derivatives are simple.
     """
 
     def __init__(self, y: Codes, x: Floats, large: Codes, small: Codes) -> None:

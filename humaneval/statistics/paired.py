@@ -21,8 +21,8 @@ from humaneval.statistics.two_samples import Significance
 def bonett_price_at(difference: float, discordant: float, n: float, quantile: float) -> Interval:
     """The Bonett–Price interval of a paired difference of shares, first minus second.
 
-    With q = n/(n + 2) and π̃ = (n·discordant + 2)/(n + 2) it is d·q ± quantile·√((π̃ − (d·q)²)/(n + 2)), cut
-    at −1 and 1 (Bonett and Price 2012). `discordant` is the share of pairs that differ. `n` need not be
+    It is d·q ± quantile·√((π̃ − (d·q)²)/(n + 2)), cut at −1 and 1 (Bonett and Price 2012). Here q is n/(n +
+    2), and π̃ is (n·discordant + 2)/(n + 2). `discordant` is the share of pairs that differ. `n` need not be
     whole, and the quantile may be that of t in the place of z.
 
     >>> [round(end, 6) for end in bonett_price_at(4 / 95, 46 / 95, 95, 1.959964)]
@@ -37,10 +37,10 @@ def cochran_q(outcomes: ArrayLike) -> Significance | NotEstimable:
     """Cochran's Q: whether any of k generators differ, from an n × k table of outcomes (0 or 1), one line an
     annotator.
 
-    Q = (k−1)(k·ΣG² − T²)/(kT − ΣL²) with G the column sums, L the row sums and T the total; χ² with k − 1
-    degrees of freedom (Cochran 1950). For two generators it is McNemar's χ². Not estimable where every
-    annotator's outcomes are all alike. Raises InputError unless the table has two columns or more, a row, and
-    holds zeros and ones.
+    Q = (k−1)(k·ΣG² − T²)/(kT − ΣL²), where G are the column sums, L the row sums and T the total. It is
+    compared with χ² at k − 1 degrees of freedom (Cochran 1950). For two generators it is McNemar's χ². Not
+    estimable where every annotator's outcomes are all alike. Raises InputError unless the table has two
+    columns or more, a row, and holds zeros and ones.
 
     >>> round(cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]).statistic, 6)
     4.5

@@ -96,9 +96,10 @@ def apart_from(bouts: Bouts, members: Codes) -> tuple[Apart, ...]:
 def refuse_unbounded(bouts: Bouts) -> None:
     """Raise InputError if Davidson's model has no finite fit, though ties connect all generators.
 
-    It has none if strengths exist that make each preferred one at least 2 stronger, and those of a tie at
-    most 2 apart: then more of the same only makes the answers more likely. In a network with an edge of
-    length 2 from the one preferred and of −2 both ways for ties, that is so if no circle has a length over 0.
+    It has none if some strengths make each preferred generator at least 2 stronger, and those of a tie at
+    most 2 apart: multiplied, they only make the answers more likely. To find out, draw an edge of length 2
+    from each preferred generator, and edges of −2 both ways for a tie. Such strengths exist if no circle has
+    a length over 0.
     """
     size, tied = len(bouts.names), bouts.outcome == 0.0
     if tied.all():

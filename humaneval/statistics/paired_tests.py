@@ -46,8 +46,8 @@ def paired_test(
     does.
 
     Where each of at least a dozen clusters judged both equally often, contributions are small whole numbers,
-    and the mid-p is taken: the exact p of so few possible sums is too large (near 5 or 95 % it rejects .3 %
-    of null studies). `decisive`: the p-values that decide a verdict; see `sign_flip_test`.
+    and the mid-p is taken. The exact p of so few possible sums is too large: near 5 or 95 % it rejects .3 %
+    of null studies. `decisive`: the p-values that decide a verdict; see `sign_flip_test`.
     """
     counts = table.workers.counts
     workers = int((counts[:, a] + counts[:, b] > 0).sum())
@@ -71,8 +71,8 @@ def paired_test(
 def or_t_test(tested: PairedTest, ratio: float, freedom: float, alternative: Alternative) -> PairedTest:
     """The same, or if p is larger that of a difference `ratio` two-way clustered errors away from 0.
 
-    Where both workers and stories recur, tastes for a generator may vary by both at once, and flips of either
-    reject 6 to 8 % of null studies at level .05. Of other tests it changes nothing.
+    Where both workers and stories recur, tastes for a generator may vary by both at once. Flips of either
+    then reject 6 to 8 % of null studies at level .05. Other tests stay as they are.
     """
     if tested.name != WITHIN_BOTH:
         return tested

@@ -70,11 +70,11 @@ def hourly_pay(
 ) -> Pay:
     """Hourly pay from submitted assignments, one entry each.
 
-    `rewards` in dollars, bonuses included; `accepted` and `submitted` as times (datetimes or seconds),
-    `work_seconds` the platform's own working time where it gives one (else submitted − accepted),
-    `in_page_seconds` the sum of the page's timers. Missing times are NaN or NaT: such assignments are counted
-    as unknown. Raises InputError if lengths differ, nothing is given, a number is negative, or something
-    was submitted before it was accepted.
+    `rewards` are in dollars and include bonuses. `accepted` and `submitted` are times (datetimes or seconds).
+    `work_seconds` is the platform's own working time; where it gives none, submitted − accepted counts.
+    `in_page_seconds` is the sum of the page's timers. Missing times are NaN or NaT: such assignments are
+    counted as unknown. Raises InputError if lengths differ, nothing is given, a number is negative, or
+    something was submitted before it was accepted.
     """
     by_worker = labels(workers, "workers")
     paid = numbers_or_missing(rewards, "rewards")

@@ -69,11 +69,11 @@ def position_effect(
 ) -> PositionEffect:
     """Whether detection depends on the position of the machine's sentence, within strata such as generators.
 
-    The generalised Cochran–Mantel–Haenszel statistic d'V⁻¹d: d sums over strata the detected at each position
-    minus those expected from the stratum's margins, V their hypergeometric covariances; χ² with positions − 1
-    degrees of freedom (Landis, Heyman and Koch 1978). With one stratum it is Pearson's χ² times (n − 1)/n.
-    Strata with a single outcome or a single position tell nothing and add nothing. Responses count as
-    unrelated.
+    This is the generalised Cochran–Mantel–Haenszel statistic d'V⁻¹d, compared with χ² at positions − 1
+    degrees of freedom (Landis, Heyman and Koch 1978). d is the number detected at each position, less what
+    the margins of its stratum let expect, added up over strata. V has the hypergeometric covariances. With
+    one stratum it is Pearson's χ² times (n − 1)/n. Strata with a single outcome or a single position tell
+    nothing and add nothing. Responses count as unrelated.
 
     `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError if lengths differ, nothing
     is given or something is missing.
@@ -143,9 +143,9 @@ def learning(
     """Whether annotators get better (or tire): logistic regression of detection on the serial place of the
     passage.
 
-    One intercept for each stratum (generator), one slope; the standard error is the cluster-robust sandwich
-    over workers times √(G/(G−1)), the interval and p from t with G − 1 degrees of freedom for G workers.
-    Under about 20 workers it is too hopeful.
+    There is one intercept for each stratum (generator), and one slope. Its standard error is the
+    cluster-robust sandwich over G workers, times √(G/(G−1)). The interval and p come from t with G − 1
+    degrees of freedom. Under about 20 workers it is too hopeful.
 
     One entry a response: outcomes 0 or 1, places as numbers, labels of any kind. Not estimable with fewer
     than three workers, or where outcomes or places do not vary, or separate perfectly. Raises InputError

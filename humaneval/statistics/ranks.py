@@ -33,9 +33,9 @@ class Rank(NamedTuple):
 def jeffreys_ranks(not_identified: ArrayLike, n: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
     """Ranks of the generators if their scores are drawn from the posteriors Beta(x + ½, n − x + ½).
 
-    For scores known only by their counts, as if the generators were judged by different people. Computed by
-    integration, without draws: given a score, each other generator is above it with a probability of its own,
-    so that the number above follows by convolution. Raises InputError unless 0 <= x <= n, n > 0 and as many x
+    This is for scores known only by their counts, as if different people had judged the generators. It
+    integrates, without draws. Given a score, each other generator is above it with a probability of its own,
+    and convolution gives the number of those above. Raises InputError unless 0 <= x <= n, n > 0 and as many x
     as n, UsageError for a wrong level.
 
     >>> [round(one.best, 3) for one in jeffreys_ranks([43, 39], [95, 95])]
@@ -71,7 +71,7 @@ def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
     """Ranks of the generators from replicates of their scores (replicates × generators).
 
     Replicates are those of a bootstrap. The interval of a rank runs from the (1 − level)/2 to the (1 +
-    level)/2 quantile of the ranks over the replicates, both being ranks that occurred. In a tie the better
+    level)/2 quantile of the ranks over the replicates. Both ends are ranks that occurred. In a tie the better
     rank counts for its lower end and the worse for its upper end. Raises InputError unless the table has a
     line and a column and is finite, UsageError for a wrong level.
 

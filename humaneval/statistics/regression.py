@@ -144,11 +144,11 @@ def cr2_covariance(fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: Arra
     """Bias-reduced sandwich CR2: unbiased were responses unrelated (Bell and McCaffrey 2002; Pustejovsky and
     Tipton 2018).
 
-    With weights W = μ(1−μ) and working covariance W, the residuals of cluster g are multiplied by A_g = D'
-    B_g^(−½) D, D = W_g^½, B_g = D·(I − H)·W_g·D', H the hat matrix of the cluster, before they enter the
-    sandwich. In the units of D⁻¹: e_g/√W is multiplied by (I − Q_g·Q_g')^(−½), where Q_g are the cluster's
-    rows of W^½·X·A^(−½), so a p × p eigenproblem a cluster does. A direction that a cluster alone determines
-    carries no information, and is left as it is.
+    The weights W = μ(1−μ) are the working covariance, too. Before the residuals of cluster g enter the
+    sandwich, they are multiplied by A_g = D' B_g^(−½) D. Here D = W_g^½ and B_g = D·(I − H)·W_g·D', with H
+    the hat matrix of the cluster. In the units of D⁻¹, e_g/√W is multiplied by (I − Q_g·Q_g')^(−½), where Q_g
+    are the cluster's rows of W^½·X·A^(−½). So a p × p eigenproblem for each cluster is enough. A direction
+    that a cluster alone determines carries no information, and is left as it is.
     """
     y, x = _checked(outcomes, x)
     by_cluster = encoded(clusters)
@@ -178,7 +178,7 @@ def gee(outcomes: ArrayLike, x: Floats, clusters: ArrayLike, *, adjust: bool = T
     """Generalized estimating equations, logit link, exchangeable working correlation (Liang and Zeger 1986).
 
     The correlation is the moment estimator (Σ_g Σ_{j<k} r_j·r_k)/(pairs − p)/φ of Pearson residuals r, with φ
-    = Σr²/(n − p), as in statsmodels; without `adjust` p is not subtracted, as in geepack. Raises InputError
+    = Σr²/(n − p), as in statsmodels. Without `adjust`, p is not subtracted, as in geepack. Raises InputError
     with a single cluster, or where no cluster has two responses: then there is no correlation to estimate.
     """
     y, x = _checked(outcomes, x)

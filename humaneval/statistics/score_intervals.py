@@ -56,12 +56,12 @@ class PairedDifference:
 
 
 def score_intervals(table: Cells, level: float = 0.95) -> tuple[MeanOutcome, ...]:
-    """The score of each generator of `table`, in the order of its names: Wilson's interval where each worker
-    and each story occurs once, else at an effective number of responses.
+    """The score of each generator of `table`, in the order of its names, with Wilson's interval. Where
+    workers or stories recur, it is taken at an effective number of responses.
 
-    DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller
-    2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n², over that of unrelated responses, p(1−p)/(n−1).
-    G is the effective number of clusters, (Σ n_g)²/Σ n_g². DEFF is an estimate, so z becomes t with (fewest
+    DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller 2011)
+    over that of unrelated responses, p(1−p)/(n−1). Each V is G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n². G is
+    the effective number of clusters, (Σ n_g)²/Σ n_g². DEFF is an estimate, so z becomes t with (fewest
     effective clusters − 1) degrees of freedom. Wilson's ends depend on z²/n alone: t at n/DEFF is z at
     n/(DEFF · t²/z²), which is the effective number, within 1..n. The interval is never narrower than at n.
 
@@ -112,17 +112,17 @@ def paired_differences(
 ) -> tuple[PairedDifference, ...]:
     """The differences of `pairs` of generators (all if None), each with interval and p; unadjusted.
 
-    Interval: Bonett and Price's (2012) with q = n_e/(n_e + 2): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)), where π̃ =
-    (n_e·π + 2)/(n_e + 2), π is the share of discordant pairs of answers, and n_e = (π − d²)/V. V is the
-    two-way cluster-robust variance of d over workers and stories, whose clusters reach across both
-    generators; t has (fewest effective clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is at
-    most twice the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of
+    The interval is Bonett and Price's (2012): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)) with q = n_e/(n_e + 2) and
+    π̃ = (n_e·π + 2)/(n_e + 2). π is the share of discordant pairs of answers. n_e is (π − d²)/V, and at most
+    twice the number of pairs. V is the two-way cluster-robust variance of d over workers and stories. Their
+    clusters reach across both generators. The t distribution has (fewest effective clusters − 1) degrees of
+    freedom (Cameron and Miller 2015). Where no worker and no story recurs but in a pair, n_e is the number of
     pairs and t the normal quantile: the published interval. Where all pairs are alike nothing shows V, and
     n_e is the number of pairs, too.
 
-    Where every worker judged both equally often the pairs are those of one worker, each worker weighing as in
-    d; elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and
-    V holds what they have in common.
+    Where every worker judged both equally often, the pairs are those of one worker, and each worker weighs as
+    in d. Elsewhere π is a(1−b) + b(1−a), that of unrelated answers. The few workers who judged both say
+    little of π, and V holds what their answers have in common.
 
     Test: see `humaneval.statistics.paired_tests.paired_test`. It is exact, or its error is below a tenth of
     the distance to the nearest of the p-values that are `decisive`.

@@ -75,10 +75,10 @@ def sign_flip_test(
 ) -> FlipTest:
     """How often the sum of `contributions` is as extreme as theirs if each sign is + or − with equal odds.
 
-    One contribution a cluster, as a whole number, for example a worker's number of misses with one generator
-    minus that with another: to swap the two labels within a worker is to flip her sign. With scores of
-    general models: Hemerik, Goeman and Finos 2020. `mid` counts sums that are just as extreme by half (the
-    mid-p of Lancaster 1961).
+    There is one contribution for each cluster, a whole number. For a worker it may be the number of misses
+    with one generator minus that with another. To swap the two labels within a worker is to flip that sign.
+    With scores of general models: Hemerik, Goeman and Finos 2020. `mid` counts sums that are just as extreme
+    by half (the mid-p of Lancaster 1961).
 
     Exact where the distribution on whole numbers is short enough, or clusters or their sizes are few. Else p
     lies between two proved bounds, which are narrowed until they are ten times closer than the nearest of
@@ -212,11 +212,11 @@ def _sums(found: _Sizes) -> tuple[Whole, Floats]:
 
 
 def _between(found: _Sizes, tail: int, width: float) -> _Bounds:
-    """Bounds of P(sum >= tail): noise that never reaches further than ± `width` standard deviations is added
-    to the sum, and the tail is moved by as much, to either side.
+    """Bounds of P(sum >= tail). Noise that never reaches further than ± `width` standard deviations is added
+    to the sum, and the tail is moved as far to either side.
 
-    The noise is a sum of uniform variables, so that high frequencies vanish and the Fourier series of a tail,
-    ½ − 2/π · Σ φ(2πj/T)·sin(2πjx/T)/j over odd j, ends early. T is so long that wrapping round does no harm.
+    The noise is a sum of uniform variables. So high frequencies vanish, and the Fourier series of a tail ends
+    early: ½ − 2/π · Σ φ(2πj/T)·sin(2πjx/T)/j over odd j. T is so long that wrapping round does no harm.
     """
     deviation = found.deviation
     noise = max(1.0, width * deviation)

@@ -65,8 +65,8 @@ def sign_test(
     Where each worker and each story has one answer that is no tie, p is that of the binomial distribution
     with odds ½. Elsewhere a worker's answers change sign together (`statistics.sign_flips`). With at least a
     dozen clusters the sums just as extreme count half (mid-p), as in `statistics.paired_tests`. If stories
-    recur, too, there are two tests more, and the largest p counts: one flips the signs of stories, and one
-    divides the sum by its two-way clustered error, as intervals do. Neither flip allows for both. Ties have
+    recur, too, two more tests are made, since neither flip allows for both. One flips the signs of stories.
+    The other divides the sum by its two-way clustered error, as intervals do. The largest p counts. Ties have
     no sign, so that they never change p.
 
     The interval of a share without halves is the headline's, Wilson's at an effective number of answers. With

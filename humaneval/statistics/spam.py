@@ -62,14 +62,14 @@ class SpamPosterior:
 def spam_posterior(
     noticed: ArrayLike, controls: ArrayLike, *, honest_pass: float | None = None, chance: float = GUESS
 ) -> SpamPosterior | NotEstimable:
-    """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she
+    """Empirical-Bayes probability that each annotator spams, from how many Control passages the annotator
     noticed.
 
-    Two kinds are mixed: spammers notice each passage with probability `chance`; honest annotators with one of
-    their own, drawn from Beta(a, b). a and b are the likeliest over all annotators, with a weak prior that
-    keeps them off the edge: a mean above `chance`, about 1 to 1,000 for a + b. Over the share, whose prior is
-    Beta(1, 3), probabilities are averaged: 40 of 40 who noticed one passage each are suspected a little, and
-    1 of 1 more.
+    Two kinds are mixed. Spammers notice each passage with probability `chance`. Each honest annotator has a
+    probability of their own, drawn from Beta(a, b). a and b are the likeliest over all annotators. A weak
+    prior keeps them off the edge: a mean above `chance`, and about 1 to 1,000 for a + b. Probabilities are
+    averaged over the share of spammers, whose prior is Beta(1, 3). So 40 of 40 annotators who noticed one
+    passage each are suspected a little, and 1 of 1 more.
 
     Three kinds of unknowns need annotators with three Control passages or more. With fewer give
     `honest_pass`, the probability that an honest annotator notices one: then only the share is estimated.

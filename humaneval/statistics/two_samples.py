@@ -67,8 +67,9 @@ def chi_square(x1: int, n1: int, x2: int, n2: int) -> Significance:
 def newcombe(x1: int, n1: int, x2: int, n2: int, level: float = 0.95) -> Interval:
     """Newcombe's interval of the difference of two unpaired shares, p1 − p2, from their Wilson intervals.
 
-    With (l, u) the Wilson ends, p1 − p2 − √((p1 − l1)² + (u2 − p2)²) to p1 − p2 + √((u1 − p1)² + (p2 − l2)²)
-    (Newcombe 1998, method 10 for independent proportions). Ends lie in −1..1. Errors as for `wilson`.
+    It runs from p1 − p2 − √((p1 − l1)² + (u2 − p2)²) to p1 − p2 + √((u1 − p1)² + (p2 − l2)²), where l and u
+    are the Wilson ends (Newcombe 1998, method 10 for independent proportions). Ends lie in −1..1. Errors as
+    for `wilson`.
 
     >>> [round(end, 4) for end in newcombe(45, 100, 41, 100)]
     [-0.0957, 0.1736]

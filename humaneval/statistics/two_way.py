@@ -40,8 +40,8 @@ class TwoWay:
         return self.workers == self.stories == self.worker.size
 
     def meat(self, scores: Floats, weights: Floats | None = None) -> Floats:
-        """Σ_worker + Σ_story − Σ_both of s_g·s_g', each times G/(G−1), s_g the sum of the scores (n × p) in
-        cluster g (Cameron, Gelbach and Miller 2011).
+        """Σ_worker + Σ_story − Σ_both of s_g·s_g', each times G/(G−1). s_g is the sum of the scores (n × p)
+        in cluster g (Cameron, Gelbach and Miller 2011).
 
         G is the effective number of clusters, (Σ m_g)²/Σ m_g², with m_g the sum of the `weights` in cluster g
         (1 for each answer if None). A part with a single cluster has no variance to tell of.

@@ -40,8 +40,8 @@ class StudyNames:
         return "a" + self._name("assignment", f"{endpoint}\n{external_id}")
 
     def shown(self, endpoint: str, external_id: str) -> str:
-        """An assignment's id as the researcher sees it: the platform's own, which decisions need there, but
-        for links the name, because a panel's session id would show."""
+        """An assignment's id as the researcher sees it. It is the platform's own, which decisions there need.
+        For links it is the name, because the id would show a panel's session."""
         return self.assignment(endpoint, external_id) if endpoint == "link" else external_id
 
     def _name(self, what: str, text: str) -> str:

@@ -185,7 +185,7 @@ class RowPassageRow(Base):
 
 
 AUDIENCES = ("open", "personal", "panel")
-"""Who may use one of our links: anybody, one person, or the members of a panel."""
+"""The people who may use one of our links: anybody, one person, or the members of a panel."""
 
 
 class HitRow(Base):
@@ -207,7 +207,7 @@ class HitRow(Base):
     row_id: Mapped[int | None] = mapped_column(ForeignKey("rows.id"))
     """The row of a static page; otherwise None."""
     audience: Mapped[str] = mapped_column(default="")
-    """Who may use the link; empty for a HIT."""
+    """The people who may use the link; empty for a HIT."""
     secret: Mapped[str] = mapped_column(default="")  # our marketplace signs with it; empty: nothing is signed
     external_id: Mapped[str | None]
     expires_at: Mapped[datetime | None]

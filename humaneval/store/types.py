@@ -37,8 +37,8 @@ def table(of: type[DeclarativeBase]) -> Table:
 def padded(values: Sequence[T]) -> list[T]:
     """The values to look up, the last one repeated up to a power of two.
 
-    A server that asks for as many as happen to come would send ever new statements, and nothing that was
-    prepared for one would do for the next.
+    A server that asked for as many as happen to come would send ever new statements, and could never use a
+    prepared one again.
 
     >>> padded([7, 8, 9]), padded([])
     ([7, 8, 9, 9], [])

@@ -45,7 +45,7 @@ def delete_study(engine: Engine, name: str) -> Deleted:
     """
     with writing_alone(engine, f"study {name!r}") as session:
         study = get_study(session, name)
-        session.refresh(study, with_for_update=True)  # whoever publishes it locks the same row
+        session.refresh(study, with_for_update=True)  # a program that publishes it locks the same row
         _refuse_used(session, study)
         return Deleted(_delete(session, study))
 

@@ -128,8 +128,8 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
     """Add rows for `annotators` more. The design with n + k rows begins with the design with n rows.
 
     Raises DesignError if the stories or infills of the study have changed, so that its first rows cannot be
-    continued. Raises UsageError if `annotators` is not a multiple of the responses per passage, if there
-    would be too many rows, or if the study no longer has `rows_before` rows (None: any number).
+    continued. Raises UsageError if `annotators` is not a multiple of the responses per passage, or if there
+    would be too many rows. Also if the study no longer has `rows_before` rows (None: any number).
     """
     with reading(study.engine) as session:
         before, design, shown = _larger(session, study, annotators)

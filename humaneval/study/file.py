@@ -59,7 +59,7 @@ MOST_ROWS = 100_000
 
 
 class DesignSection(_Section):
-    """Who sees what."""
+    """Which passages annotators see, and in which order."""
 
     generators: tuple[Required, ...] = Field(min_length=2)
     control: Required = "control"
@@ -292,7 +292,7 @@ class StudyFile(_Section):
         return self.design.passages_per_row or len(self.conditions)
 
     def with_sentences(self, sentences: int) -> StudyFile:
-        """The settings for stories of so many sentences: our own texts say how many, and if the file names no
+        """The settings for stories of so many sentences. Our own texts say how many. If the file names no
         positions, they are all that the question allows."""
         study = worded_for(self, sentences)
         positions = self.asked.positions(sentences)

@@ -57,8 +57,8 @@ def taken_out(layout: Layout, row: Sequence[str]) -> int | None:
 
 
 def story_columns(path: Path) -> Mapping[str, str] | None:
-    """Which columns of a story file hold the id, the title and the sentences, as `read_stories` takes
-    them; None if they are not all found, or if the file is no table."""
+    """The columns of a story file that hold the id, the title and the sentences, as `read_stories` takes
+    them. None if one of them is not found, or if the file is no table."""
     try:
         table = read_table_file(path)
         layout = recognise(table, {})

@@ -1,4 +1,4 @@
-"""Panels that send people to a link: their parameters, and how they learn what became of whom.
+"""Panels that send people to a link: their parameters, and how they learn what became of each person.
 
 What is known of a panel is a table in `bundled/panels.toml`. A study keeps its own copy: a later table
 changes no study.

@@ -156,8 +156,8 @@ def unmark_unanswered(study: Study) -> None:
 
 
 def study_key(study: Study) -> dict[str, list[dict[str, object]]]:
-    """{hash of all the sentences shown on a form, in order → position and generator of each passage}, and the
-    `other` generator of a second sentence.
+    """The hash of all sentences shown on a form, in order → the position and the generator of each passage,
+    and the `other` generator of a second sentence.
 
     For the researcher and for simulated annotators. Nothing that is served to a browser contains any of it.
     """

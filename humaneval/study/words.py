@@ -148,8 +148,8 @@ class Words:
 
 
 def channel_at(endpoint: str) -> Channel:
-    """How people come to what is up at `endpoint`, if it is no link: Prolific's come from a panel, and some
-    words are for Mechanical Turk's workers, who know them."""
+    """How people come to what is up at `endpoint`, if it is no link. People from Prolific come from a panel.
+    Some words are only for workers of Mechanical Turk, who know them."""
     if endpoint == "prolific":
         return "panel"
     return "hit" if endpoint in ("sandbox", "production") else "task"

@@ -63,8 +63,8 @@ class TurkClient:
             )
 
     def call(self, what: str, call: Callable[[], T]) -> T:
-        """Make a call. An error of botocore becomes a PlatformError that says that the platform would not,
-        or could not, do `what`."""
+        """Make a call. An error of botocore becomes a PlatformError: the platform would not, or could not, do
+        `what`."""
         where = f"{self._endpoint.name} ({self._endpoint.api_url})"
         try:
             return call()

@@ -161,8 +161,8 @@ class MTurk:
     def _decide(
         self, what: str, assignment: str, wanted: str, before: Collection[str], call: Callable[[], Any]
     ) -> Any:
-        """Look up the state, act, and after a refusal look it up again: the call may have got through, and
-        its answer been lost. Returns the assignment if it was so before, and nothing otherwise."""
+        """Look up the state and act. After a refusal, look it up again: an earlier call may have got through
+        although its answer was lost. Returns the assignment if it was in this state before, else nothing."""
         there = self._assignment(assignment)
         status = there["AssignmentStatus"]
         if status == wanted:
@@ -305,7 +305,7 @@ class MTurk:
         return made["QualificationType"]["QualificationTypeId"]
 
     def _list_named(self, name: str) -> str:
-        """The id of our qualification with exactly this name. The platform's search finds others, too, in any
+        """The id of our qualification with exactly this name. The platform's search also finds others, in any
         order."""
         pages = self._turk.pages(
             "list qualifications",

@@ -1,4 +1,4 @@
-"""Who may take a HIT, in Mechanical Turk's terms."""
+"""The requirements that a worker must meet to take a HIT, in Mechanical Turk's terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The figures of a HIT as the service tells them, in words that can be compared with what was asked for."""
+"""The terms of a HIT as the service has them, in words that can be compared with those that were asked
+for."""
 
 from __future__ import annotations
 

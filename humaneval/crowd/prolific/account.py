@@ -13,7 +13,7 @@ from humaneval.errors import PlatformError, SettingsError
 from humaneval.fees import CENT
 
 SAMPLE = Decimal("100.00")
-"""A reward of which the fee is asked, to know the fee on a bonus: fees are a share."""
+"""A reward whose fee is asked for, to know the fee on a bonus: fees are a share."""
 
 
 class PayAdvice(NamedTuple):
@@ -34,7 +34,8 @@ class Account:
 
     @property
     def project(self) -> str:
-        """The project for our studies. Raises SettingsError without: Prolific would take the first one."""
+        """The project for our studies. Raises SettingsError if none is set: Prolific would take the first
+        one."""
         if not self._project:
             there = ", ".join(f"{each['id']} ({each.get('title', '')})" for each in self._projects())
             raise SettingsError(

@@ -43,7 +43,7 @@ def codes_of(engine: Engine, endpoint: str, hit_id: int) -> dict[str, str]:
 
 
 def away_codes(engine: Engine, endpoint: str, external_id: str) -> frozenset[str]:
-    """The codes with which people leave a study there who did nothing in it."""
+    """The codes with which people leave a study there without having done anything in it."""
     here = select(HitRow.id).where(HitRow.endpoint == endpoint, HitRow.external_id == external_id)
     with reading(engine) as session:
         hit_id = session.scalar(here)

@@ -1,7 +1,7 @@
 """Prolific's REST API over HTTP. Errors say whether anything was done; listings are read to the end.
 
-Reads, and writes that set a value, are sent again after a fault. Whatever else writes is sent once, and our
-own code decides on a repeat.
+Reads, and writes that set a value, are sent again after a fault. All other writes are sent once, and our own
+code decides whether to repeat them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def is_loopback(url: str) -> bool:
 
 
 class Told(dict[str, Any]):
-    """What a call gave, or a part of it. A field that is needed and not there is an error that names it."""
+    """What a call gave, or a part of it. If a field that is needed is missing, an error names it."""
 
     def __init__(self, who: str, what: str, said: Mapping[str, Any], *, looked: bool = False) -> None:
         super().__init__(said)
@@ -106,7 +106,7 @@ class ProlificClient:
     def read(
         self, what: str, path: str, query: Mapping[str, object] | None = None, *, tries: int = TRIES
     ) -> Any:
-        """What a GET gives. `what` says for people what it is about, as in "look up a study"."""
+        """What a GET gives. `what` says in messages what it is about, as in "look up a study"."""
         found = self._patiently(what, "GET", _with_query(path, query or {}), None, tries)
         if not isinstance(found, (dict, list)):
             raise PlatformError(
@@ -122,7 +122,7 @@ class ProlificClient:
         return self._patiently(what, method, path, body, TRIES)
 
     def send(self, what: str, path: str, body: object = None, method: str = "POST") -> Told:
-        """Make a call that is sent once, whatever happens. What it gave is empty if that is no object."""
+        """Make a call that is sent once, whatever happens. The result is empty if the answer is no object."""
         said = self._call(what, method, path, body)
         return said if isinstance(said, Told) else Told(self._url, what, {})
 
@@ -158,9 +158,10 @@ class ProlificClient:
     ) -> Generator[dict[str, Any], None, int | None]:
         """The items that are not known yet. Returns the server's count, if it gives one.
 
-        It ends where the server names no next page. Without such names, it ends at the server's count, at a
-        page that is shorter than the first one, or at a page that is not there: the one after the last is an
-        error there. A page without anything that this reading has not had is the last one, too.
+        It ends where the server names no next page. If the server names none at all, it ends at the server's
+        count, or at a page that is shorter than the first one. It also ends at a page that does not exist,
+        because the server answers with an error after the last one. A page without anything that this reading
+        has not had is the last one, too.
         """
         asked: dict[str, object] = {"page": 1, "page_size": PAGE_SIZE, **query}
         seen: set[str] = set()

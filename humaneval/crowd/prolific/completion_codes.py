@@ -1,4 +1,4 @@
-"""How a form can end, and what Prolific then does.
+"""Completion codes: how a form can end, and what Prolific then does.
 
 The outcome comes from our own data: a completion code says no more than this.
 """
@@ -23,12 +23,12 @@ OUTCOMES = {
 }
 """What Prolific does. Nothing is approved or rejected by itself."""
 AWAY = (NO_CONSENT, SCREENED_OUT)
-"""Outcomes of people who did nothing, and of whom nothing is kept."""
+"""Outcomes of people who did nothing, and about whom nothing is kept."""
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
 def new_codes() -> dict[str, str]:
-    """A random completion code for each outcome. Whoever knows the study cannot guess them."""
+    """A random completion code for each outcome. Nobody can guess them from what is known of the study."""
     codes: dict[str, str] = {}
     for outcome in OUTCOMES:
         code = ""

@@ -95,7 +95,7 @@ class Decisions:
         self._decide("reject", assignment, REJECTED, said)
 
     def _decide(self, what: str, assignment: str, wanted: str, said: Mapping[str, str]) -> None:
-        """Look up the state, act, and after a failure look it up again: the call may have got through."""
+        """Look up the state and act. After a failure, look it up again: the call may have got through."""
         there = self._awaited(assignment)
         if there == wanted:
             return

@@ -1,4 +1,5 @@
-"""A Prolific study as it is made from an offer, and the figures of one that is there. No calls."""
+"""The draft of a Prolific study, made from an offer, and the figures of a study that is there. Makes no
+calls."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def least_minutes(expected: int) -> int:
 
 
 def expected_minutes(offer: Offer) -> int:
-    """The expected time in whole minutes, of which Prolific takes one or more."""
+    """The expected time in whole minutes, at least one: Prolific takes no less."""
     return max(1, ceil(offer.expected_minutes))
 
 
@@ -80,7 +81,7 @@ def refuse(offer: Offer) -> None:
 
 
 def filters(offer: Offer) -> list[dict[str, Any]]:
-    """Who may take part: the study's own filters, and groups of participants."""
+    """Filters for the people who may take part: the study's own, and groups of participants."""
     found = [dict(each) for each in offer.filters]
     for name, lacking in (("participant_group_allowlist", False), ("participant_group_blocklist", True)):
         groups = [each.id for each in offer.participants.qualified if each.lacking is lacking]

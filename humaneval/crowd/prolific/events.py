@@ -24,7 +24,7 @@ SECRET = "prolific events"
 """Where the secret that signs events is kept in the database."""
 STATUS_CHANGED = "submission.status.change"
 FRESH = timedelta(minutes=5)
-"""A signature is older or younger than this only if somebody sends it again."""
+"""How far the time of a signature may be off. Beyond that, somebody sends an old one again."""
 
 MILLISECONDS = 1e11
 """A larger number counts milliseconds."""
@@ -117,8 +117,8 @@ def kept_secret(engine: Engine) -> str:
 
 
 def _happened(told: str) -> datetime | None:
-    """When Prolific says that it happened: in seconds, in milliseconds, or as ISO 8601. No document says
-    which, and nobody has signed it: one in the future would overtake all that follows.
+    """When it happened, by Prolific: in seconds, in milliseconds, or as ISO 8601. No document says which. The
+    time is not signed, so one in the future counts as now: it would overtake all that follows.
 
     >>> [str(_happened(told)) for told in ("1770000000", "1770000000123", "2026-02-02T02:40:00Z", "soon")]
     ['2026-02-02 02:40:00+00:00', '2026-02-02 02:40:00.123000+00:00', '2026-02-02 02:40:00+00:00', 'None']

@@ -16,8 +16,8 @@ HANDSHAKE = "X-Hook-Secret"
 def listen(engine: Engine, platform: Prolific, target: str, *, new_secret: bool = False) -> str:
     """Let changes of submissions be sent to `target`. Returns Prolific's id of the subscription.
 
-    The workspace has one secret for everybody. One that is there is used; `new_secret` makes another, with
-    which other programs of the workspace can check nothing until they have it.
+    The workspace has one secret for everybody. An existing one is used. `new_secret` makes another: other
+    programs of the workspace can check nothing until they have it.
     """
     workspace, hooks = platform.account.workspace, platform.hooks
     there = [] if new_secret else hooks.secrets(workspace)  # no document names the call that lists them

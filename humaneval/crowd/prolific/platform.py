@@ -45,7 +45,7 @@ from humaneval.errors import PlatformError, UsageError
 
 DRAFT, RUNNING, PAUSED = "UNPUBLISHED", "ACTIVE", "PAUSED"
 OVER = frozenset((PAUSED, AWAITING, "COMPLETED"))
-"""States of a study in which nobody new can begin. One that nobody knows is none of them."""
+"""States of a study in which nobody new can begin. An unknown state is none of them."""
 BULK = 10
 """From so many on, approvals are asked for together."""
 
@@ -241,7 +241,7 @@ class Prolific:
             self._transition(external_id, "START", PAUSED)
 
     def expire(self, external_id: str) -> None:
-        """Pause: whoever is at work can finish."""
+        """Pause the study: people who are at work can finish."""
         if self._status(external_id) == RUNNING:
             self._transition(external_id, "PAUSE", RUNNING)
 
@@ -326,7 +326,7 @@ class Prolific:
         return self.account.bonus_cost(amount)
 
     def _only_live(self, what: str) -> None:
-        """Raise UsageError if this would spend real money and nobody has said so."""
+        """Raise UsageError if this would spend real money without --live."""
         if self._endpoint.spends_money and not self._live:
             raise UsageError(
                 f"{self._endpoint.api_url} spends real money, and --live was not given: did not {what}",

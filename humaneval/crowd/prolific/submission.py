@@ -1,4 +1,4 @@
-"""A person's go at a Prolific study in one shape, although list, detail and event differ."""
+"""A submission, a person's go at a Prolific study, in one shape, although list, detail and event differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATES = {AWAITING: "submitted", APPROVED: "approved", IN_PART: "approved", REJE
 LEFT = GIVEN_UP | {SCREENED}
 """The person has left, and has submitted nothing."""
 SETTLED = LEFT | STATES.keys()
-"""Nothing more is submitted. Of any other state, also one that nobody knows, that is not certain."""
+"""Nothing more is submitted. In any other state, even an unknown one, something may be."""
 KNOWN = UNDER_WAY | GIVEN_UP | STATES.keys() | {"PROCESSING", SCREENED}
 
 _NAMES = {
@@ -53,7 +53,7 @@ class Session:
     participant: str
     study: str
     status: str
-    """In capitals with blanks, also if it is one that nobody knows."""
+    """In capitals with blanks, even if it is an unknown one."""
     started_at: datetime | None = None
     completed_at: datetime | None = None
     code: str = ""
@@ -106,7 +106,7 @@ def status_of(told: object) -> str:
 
 
 def moment_of(told: object) -> datetime | None:
-    """A time in ISO 8601; None if there is none, or none that can be read."""
+    """A time in ISO 8601; None if it is missing or cannot be read."""
     try:
         moment = datetime.fromisoformat(str(told))
     except ValueError:
@@ -124,7 +124,7 @@ def minor(amount: Decimal) -> int:
 
 
 def major(amount: object) -> Decimal:
-    """Minor units as our books have them. Raises PlatformError for what is no amount.
+    """Minor units as our books have them. Raises PlatformError for anything that is no amount.
 
     >>> major(150)
     Decimal('1.50')

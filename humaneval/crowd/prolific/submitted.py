@@ -70,7 +70,7 @@ class Submitted:
     def submissions(self, external_id: str) -> Iterator[Submission]:
         """What is submitted by Prolific's word, with the answers that our server has.
 
-        Of whoever left without doing anything, we want to know nothing, unless they are paid.
+        Submissions of people who left without doing anything are left out, unless these are paid.
         """
         sessions = self.sessions(external_id)
         answers = answers_at(self._engine, self._endpoint, external_id)
@@ -98,7 +98,7 @@ class Submitted:
         return sum(each.status not in told for each in self._listed.get(external_id, ()))
 
     def away(self, external_id: str) -> list[Session]:
-        """Of the submissions that were just listed, those of people who left without doing anything."""
+        """The submissions just listed whose people left without doing anything."""
         codes = away_codes(self._engine, self._endpoint, external_id)
         left = [each for each in self._listed.get(external_id, ()) if each.code in codes and each.code]
         answers = answers_at(self._engine, self._endpoint, external_id) if left else {}

@@ -1,7 +1,7 @@
 """The kinds of faults, and the steps at which they can happen.
 
-A step is an operation of the API, by its own name, or one of the worker site's: `accept`, `return`, `submit`
-and `work` (the page with the question in it).
+A step is an operation of the API, by its own name, or a step of the worker site. These are `accept`,
+`return`, `submit` and `work` (the page with the question in it).
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def answer(assignment_id: str) -> Answer:
         return problem_page(error)
 
     def kept(visit: Visit) -> Answer:
-        # Who was too late reads so on the next page.
+        # A worker who was too late reads so on the next page.
         if assignments.find_own(visit.work, visit.worker, assignment_id).state is State.ACCEPTED:
             submit(visit.work, assignment_id, sent)
         return redirect(f"/assignments/{assignment_id}", 303)

@@ -152,7 +152,7 @@ def start(work: Work, participant: Participant, submission_id: str) -> AnyRespon
 @known
 def complete(work: Work, participant: Participant, submission_id: str | None) -> AnyResponse:
     """Come back with a code, by the study's link or by hand. Without a code, it is submitted as NOCODE."""
-    if request.method == "HEAD":  # who only looks at the link has not come back by it
+    if request.method == "HEAD":  # a person who only looks at the link has not come back by it
         return redirect("/studies", 303)
     text = (request.values.get("cc") or "").strip() or None
     if submission_id is None:

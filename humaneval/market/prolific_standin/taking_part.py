@@ -1,4 +1,5 @@
-"""The participant's side: who sees a study, and reserves, starts, completes or returns it."""
+"""The participant's side: which studies a participant sees, and how they reserve, start, complete or return
+one."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class Candidate:
 
 
 def known_as(work: Work, name: str, email: str | None = None) -> Participant:
-    """The participant of this name, who is new if nobody has it."""
+    """The participant of this name, added if nobody has it."""
     found = work.session.scalars(select(Participant).where(Participant.name == name)).first()
     if found is None:
         found = Participant(id=new_id(), name=name, email=email)
@@ -83,7 +84,8 @@ def obstacle(work: Work, study: Study, participant: Participant) -> str:
 
 
 def reserve(work: Work, study: Study, participant: Participant) -> Submission:
-    """Hold a place. Raises Refusal if there is an obstacle; who holds one already gets the same."""
+    """Hold a place. A participant who holds one already gets the same. Raises Refusal if there is an
+    obstacle."""
     query = select(Submission).where(
         Submission.study_number == study.number,
         Submission.participant_id == participant.id,

@@ -84,8 +84,8 @@ def open_account(
     """Make sure that the account exists, and return the key that signs cookies and forms.
 
     The opening balance (10000.00 by default) counts only if the file is new. `public_url` is the address at
-    which workers will reach the marketplace; it is kept for invitations. Raises SettingsError if the file
-    was made in the other mode, or if `balance` differs from the opening balance, and StoreError if the file
+    which workers will reach the marketplace. It is kept for invitations. Raises SettingsError if the file was
+    made in the other mode, or with another opening balance than `balance`. Raises StoreError if the file
     cannot be written.
     """
     path = Path(str(engine.url.database))

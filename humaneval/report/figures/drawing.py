@@ -1,7 +1,7 @@
 """How the report draws: matplotlib, with text kept as text.
 
-A `Drawing` is drawn when somebody asks for it: as an `<svg>` element for the page, as an SVG file, or as PDF
-for a paper. The same data give the same bytes.
+A `Drawing` is drawn when it is asked for: as an `<svg>` element for the page, as an SVG file, or as PDF for a
+paper. The same data give the same bytes.
 """
 
 from __future__ import annotations

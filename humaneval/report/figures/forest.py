@@ -60,8 +60,8 @@ def score_plot(table: ScoreTable | Plotted, *, narrow: bool = False) -> Drawing:
 def ceiling_band(table: ScoreTable | Plotted) -> Interval | None:
     """Where a system scores if nobody can tell its sentences: the achieved ceiling ± chance.
 
-    The central range of the binomial distribution at the table's level, for the median n of the systems; None
-    without an achieved ceiling, from too few marks for one, and where the range says nothing.
+    The central range of the binomial distribution at the table's level, for the median n of the systems. None
+    without an achieved ceiling, if there are too few marks for one, or if the range says nothing.
     """
     from scipy.stats import binom  # heavy, and no command needs it to print scores
 

@@ -127,8 +127,8 @@ def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tupl
     """Conditional standard deviations of the stories' modes, on the log odds, in the order of
     `model.stories`.
 
-    1/√(1/σ² + Σ p(1 − p)) over a story's responses: the curvature of the likelihood and of the spread of
-    stories at the mode, with everything else in the model taken as known.
+    It is 1/√(1/σ² + Σ p(1 − p)) over a story's responses. That is the curvature of the likelihood and of the
+    spread of stories at the mode. Everything else in the model is taken as known.
     """
     _, workers, stories, names = _columns(answers, kept & ~answers.is_role(Role.CONTROL))
     parts = []

@@ -142,6 +142,6 @@ class Boundary(Question):
     def true_score_of_human(
         self, human: str, skills: Mapping[str, float], settings: Settings, sentences: int, scale: str = ""
     ) -> float | None:
-        """Full points for those who know, and for one of as many guesses as there are sentences: no other is
-        as late as the end of the story."""
+        """Full points for annotators who know it. Of as many guesses as there are sentences, one gets them,
+        too: no other is as late as the end of the story."""
         return MOST_POINTS * (skills[human] + (1 - skills[human]) / sentences)

@@ -89,7 +89,7 @@ class Judging:
     """Scoring as most questions need it."""
 
     marks_sentence: ClassVar[bool] = False
-    """Whether an answer is the sentence taken for the machine's, so that picks and their effects are counted,
+    """Whether an answer is the sentence taken for the machine's. Then picks and their effects are counted,
     and a score stands below the ceiling of chance."""
     straight_lines: ClassVar[bool] = True
     """Whether the same answer again and again is a sign that nobody read."""

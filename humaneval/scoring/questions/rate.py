@@ -120,9 +120,10 @@ class Rate(Question):
         return (float(answer[scale]),)
 
     def settings_of_table(self, columns: Mapping[str, Sequence[Any]]) -> Settings:
-        """The scales are the columns of whole numbers from 1 to 7 that no response table has otherwise, or
-        `choice`; they have as many points as the highest rating, and at least 5. Raises InputError for a
-        column in which only some are, for one that cannot be the name of a scale, and for too many."""
+        """The scales are the columns of whole numbers from 1 to 7 that are no usual column of a response
+        table, or else `choice`. They have as many points as the highest rating, and at least 5. Raises
+        InputError for a column in which only some are, for one that cannot be the name of a scale, and for
+        too many."""
         found = _rated(columns)
         return {"scales": dict.fromkeys(found, ("low", "high")), "points": _points(found)}
 
@@ -173,8 +174,8 @@ class Rate(Question):
     def simulate(
         self, rng: Random, truth: Truth, skills: Sequence[float], careless: bool, settings: Settings
     ) -> Answer:
-        """Attentive: one point less than the best for each step that a number with the skill's probability
-        takes, so that the mean is best − skill × (points − 1). Careless: any point."""
+        """An attentive annotator loses each of the points − 1 steps with the probability of their skill. So
+        the mean is best − skill × (points − 1). A careless one gives any point."""
         points = settings["points"]
         return {
             name: rng.choice(range(1, points + 1))
