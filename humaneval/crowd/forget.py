@@ -22,10 +22,11 @@ from humaneval.crowd.person import (
     rows_about,
     writes_about,
 )
-from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash, stored_secret
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash
 from humaneval.store.engine import writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
 from humaneval.store.exports import exports_of
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import (
     COLLECTED,
     AnswerRow,
