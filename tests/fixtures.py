@@ -31,6 +31,7 @@ from humaneval.kinds import build
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine
+from humaneval.store.meta import PLANNING_KEY
 from humaneval.store.migrate import upgrade
 from humaneval.store.stories import add_stories
 from humaneval.store.types import Base
@@ -142,6 +143,23 @@ def sqlite_engine(sqlite_database: str) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture
+def backup(sqlite_engine: Engine, tmp_path: Path) -> Callable[[], Callable[[], None]]:
+    """Makes a copy of the database of `sqlite_engine` as it is now; gives what puts it back."""
+    live = str(sqlite_engine.url.database)
+
+    def copied(source: str | Path, target: str | Path) -> None:
+        with closing(sqlite3.connect(source)) as there, closing(sqlite3.connect(target)) as here:
+            there.backup(here)
+
+    def make() -> Callable[[], None]:
+        copy = tmp_path / f"{uuid.uuid4().hex}.db"
+        copied(live, copy)
+        return lambda: copied(copy, live)
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def stories() -> tuple[Story, ...]:
     """The 24 bundled stories that the example infills are for."""
@@ -238,6 +256,9 @@ class MadeBefore:
         memory, settings = self._kept[key] = self._kept.pop(key)  # the newest is the last
         with closing(sqlite3.connect(str(engine.url.database))) as file:
             memory.backup(file)
+            # A database of its own has a secret of its own.
+            file.execute(f"UPDATE meta SET value = hex(randomblob(32)) WHERE key = '{PLANNING_KEY}'")
+            file.commit()
         return settings
 
     def close(self) -> None:

@@ -124,6 +124,7 @@ def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static:
     found_again = 0 if options.dry_run else adopt(at)
     look(at, up(at.study, at.endpoint))
     plan = _plan(at, options, static, top_up)
+    found_again += plan.found
     if not options.as_json:
         _tell_plan(at, plan)
     if options.dry_run:
@@ -237,7 +238,7 @@ def _result_document(
 
 
 def _tell_result(at: StudyAtPlatform, result: PublishResult, found_again: int) -> None:
-    adopted = f", {found_again} found again after an interrupted run" if found_again else ""
+    adopted = f", {found_again} found again that the database did not know" if found_again else ""
     say(f"Published {counted(result.made, 'HIT')} at {at.endpoint}{adopted}.")
     for url in result.preview_urls:
         say(f"For annotators: {url}")

@@ -21,7 +21,6 @@ from humaneval.crowd.link import (
     read_people,
 )
 from humaneval.crowd.panels import require_secret
-from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.published_hits import links_of
@@ -29,6 +28,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
+from humaneval.store.meta import stored_secret
 from humaneval.store.responses import rows_in
 from humaneval.study.panels import names_a_person, notes_of, placeholders
 from humaneval.study.stored import Study

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.hit_terms import compare, planned_figures
 from humaneval.crowd.outbox import AS_SQL, Intent, pending, perform_each
 from humaneval.crowd.plan_differences import difference_rows
-from humaneval.crowd.platform import Published
+from humaneval.crowd.platform import UNASKED, Published
 from humaneval.crowd.published_hits import PUBLISH, refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading
@@ -46,11 +46,15 @@ def adopt(at: StudyAtPlatform) -> int:
 
 
 def orphans(at: StudyAtPlatform) -> dict[Intent, Orphan]:
-    """What `adopt` would record. Changes nothing."""
+    """What `adopt` would record. Changes nothing.
+
+    Also of HITs for which our database knows of no call: an older copy of it may have been put back.
+    """
     refuse_elsewhere(at)
+    asked = at.endpoint not in UNASKED
     with reading(at.engine) as session:
         intents = pending(session, study_id=at.id, endpoint=at.endpoint, operation=PUBLISH)
-        hits = {intent: hit_of(session, intent) for intent in intents if intent.attempted}
+        hits = {intent: hit_of(session, intent) for intent in intents if intent.attempted or asked}
     found = at.platform.find([hit.key for hit in hits.values()]) if hits else {}
     return {
         intent: Orphan(hit.id, hit.key, found[hit.key]) for intent, hit in hits.items() if hit.key in found

@@ -249,18 +249,17 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
     """Pay, and say whether it was this call that paid, or that finished a try which paid."""
 
     def pay() -> bool:
-        # An earlier try may have paid. The platform forgets the token after a while, but not the payment. And
-        # where a call made twice pays twice, a backup that was restored may have forgotten the try.
-        if bonus.intent.attempted or at.platform.endpoint.plain_bonuses:
-            paid = [
-                there
-                for there in at.platform.bonuses(bonus.assignment)
-                if there.amount == bonus.amount and there.reason in (None, bonus.reason)
-            ]
-            if len(paid) > bonus.alike:
-                return bonus.intent.attempted
-            if bonus.unsure:
-                raise _unconfirmed(at, bonus)
+        # An earlier try may have paid, also one that is forgotten because an older copy of the database was
+        # put back. The platform forgets the token after a while, but not the payment.
+        paid = [
+            there
+            for there in at.platform.bonuses(bonus.assignment)
+            if there.amount == bonus.amount and there.reason in (None, bonus.reason)
+        ]
+        if len(paid) > bonus.alike:
+            return bonus.intent.attempted
+        if bonus.unsure:
+            raise _unconfirmed(at, bonus)
         if bonus.given_back:
             raise PlatformError(
                 f"assignment {bonus.assignment} is no longer submitted at {at.endpoint}: nothing was paid",

@@ -6,7 +6,7 @@ assignment, worker).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -30,7 +30,7 @@ from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.platform import PROLIFIC
 from humaneval.crowd.pseudonyms import seen_worker
-from humaneval.crowd.stored_claim import find_work
+from humaneval.crowd.stored_claim import Work, find_work
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow, WorkerIdentityRow
 from humaneval.store.types import table
@@ -133,17 +133,21 @@ def open_form(
 
 
 def reopen_in(
-    connection: Connection, engine: Engine, assignment_id: int, now: datetime, *, program: bool = False
+    connection: Connection,
+    engine: Engine,
+    assignment_id: int,
+    now: datetime,
+    *,
+    program: bool = False,
+    theirs: Callable[[Work], bool] = lambda work: True,
 ) -> Opened:
-    """The same for a person who comes back to a form that they have claimed."""
+    """The same for a person who comes back to a form that they have claimed, if it is `theirs`."""
     mine = find_work(connection, assignment_id)
-    if mine is None:
+    if mine is None or not theirs(mine):
         return Opened(Outcome.UNKNOWN)
-    given = {"id": mine.worker_id}
-    worker = connection.execute(_IDENTITY, given).scalar_one_or_none()
-    if worker is None:  # the id was purged
+    if mine.worker is None:  # the id was purged
         return Opened(Outcome.ANSWERED if mine.answered is not None else Outcome.UNKNOWN, mine.id)
-    return open_in(connection, engine, mine.hit, Visit(mine.external_id, worker, now, program=program))
+    return open_in(connection, engine, mine.hit, Visit(mine.external_id, mine.worker, now, program=program))
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -357,7 +361,7 @@ def _lease(hit: FoundHit, visit: Visit) -> datetime:
     return visit.now + timedelta(minutes=hit.settings.hit.assignment_minutes) + GRACE
 
 
-_work, _payments, _identities = table(AssignmentRow), table(PaymentRow), table(WorkerIdentityRow)
+_work, _payments = table(AssignmentRow), table(PaymentRow)
 _NEW = insert(_work).returning(_work.c.id)
 _CHANGED = update(_work).where(_work.c.id == bindparam("of"))
 _COMPENSATED = (
@@ -365,4 +369,3 @@ _COMPENSATED = (
     .where(_payments.c.assignment_id == bindparam("of"), _payments.c.kind == COMPENSATION)
     .limit(1)
 )
-_IDENTITY = select(_identities.c.external_id).where(_identities.c.worker_id == bindparam("id"))

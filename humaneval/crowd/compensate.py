@@ -7,6 +7,7 @@ write is an outbox row: running it again goes on, and pays nobody twice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -23,14 +24,14 @@ from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_by_link, refuse_if_submitted
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform, token_for
 from humaneval.crowd.participants import COMPENSATION, compensation_of
-from humaneval.crowd.platform import Cost, Offer, Participants, Published, Qualified
+from humaneval.crowd.platform import UNASKED, Cost, Offer, Participants, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.published_hits import refuse_elsewhere, submitted
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import in_turns, reading, writing
-from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.words import channel_at, words_of
 from humaneval.text import WRITING, command
@@ -60,6 +61,8 @@ class _Order(NamedTuple):
     worker: str
     """The platform's id of the worker."""
     pseudonym: str
+    keys: Sequence[str]
+    """Those that the HIT may have, if an earlier try or an older copy of the database made it."""
     there: dict[str, Any] | None
     """The platform's ids of the HIT that is up, if there is one."""
     paid: bool
@@ -139,6 +142,7 @@ def _ordered(
         _offer(at, row.request["key"], amount, row.request["reason"]),
         external_worker_id(session, work.worker_id),
         session.get_one(WorkerRow, work.worker_id).pseudonym,
+        list(dict.fromkeys([row.request["key"], *_keys(session, at, work)])),
         row.answer if row.state == "confirmed" else None,
         payment.state == "paid",
         payment.id,
@@ -161,8 +165,6 @@ def _intended(
     session: Session, at: StudyAtPlatform, work: AssignmentRow, amount: Decimal, reason: str
 ) -> OutboxRow:
     """The write that puts the HIT up. UsageError if it may be up already with another amount or reason."""
-    # A restored backup may have forgotten this write. The HIT's key follows from its token, so it is found.
-    token = token_for(at.endpoint, COMPENSATE, _subject(work), at.study.design_hash)
     row = intend(
         session,
         study_id=at.id,
@@ -170,7 +172,7 @@ def _intended(
         operation=COMPENSATE,
         subject=_subject(work),
         key=at.study.design_hash,
-        request={"amount": str(amount), "reason": reason, "key": f"c{token[:24]}"},
+        request={"amount": str(amount), "reason": reason, "key": _keys(session, at, work)[0]},
     )
     if row.state == "refused" or not row.attempts:
         # It is certain that nothing was put up, so the terms can still change.
@@ -189,6 +191,20 @@ def _intended(
             f" {command('notify', at.name, 'WORKER', '--to', at.endpoint, *WRITING)}",
         )
     return row
+
+
+def _keys(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> list[str]:
+    """The key of the HIT for this work, and the one that an earlier version would have given it.
+
+    If an older copy of the database is put back, it has forgotten the write, and its own ids of workers may
+    be others. The HIT is found by the platform's ids, from which its key follows.
+    """
+    known = session.get(WorkerIdentityRow, work.worker_id)
+    theirs = [f"assignment {work.external_id} of {known.external_id}"] if known is not None else []
+    return [
+        f"c{token_for(at.endpoint, COMPENSATE, subject, at.study.design_hash)[:24]}"
+        for subject in (*theirs, _subject(work))
+    ]
 
 
 def _subject(work: AssignmentRow) -> str:
@@ -250,23 +266,46 @@ def _refuse_other(at: StudyAtPlatform, order: _Order, made: Published) -> None:
     )
 
 
-def withdraw_hit(at: StudyAtPlatform, work: AssignmentRow) -> None:
-    """Take down the HIT that compensates for this work, if there is one. PlatformError if it is taken."""
+def withdraw_hit(at: StudyAtPlatform, work: AssignmentRow, reason: str) -> None:
+    """Take down the HIT that compensates for this work, if there is one. PlatformError if it is taken.
+
+    The platform is asked even if our database knows of none: an older copy of it may have been put back. One
+    that is taken is then recorded, with this `reason`.
+    """
+    if at.endpoint in UNASKED or at.platform.endpoint.plain_bonuses:
+        return
     with reading(at.engine) as session:
         row = _write_of(session, work)
-    if row is None or row.state == "refused" or not row.attempts:
-        return
-    found = at.platform.find([row.request["key"]]).get(row.request["key"]) if not row.answer else None
-    external_id = row.answer["external_id"] if row.answer else found.external_id if found else ""
-    if not external_id or at.platform.standing(external_id) is None:
+        keys = [*([row.request["key"]] if row is not None else []), *_keys(session, at, work)]
+    known = row.answer if row is not None else None
+    found = None if known else next(iter(at.platform.find(keys).values()), None)
+    external_id = known["external_id"] if known else found.external_id if found else ""
+    before = at.platform.standing(external_id) if external_id else None
+    if before is None:
         return
     at.platform.expire(external_id)
     standing = at.platform.standing(external_id)
     if submitted(at.platform, external_id) or (standing is not None and standing.in_hand):
+        if found is not None and before.terms.reward is not None:
+            _record(at, work, found, before.terms.reward, row.request["reason"] if row else reason)
         raise PlatformError(
             f"the HIT with the compensation for {work.external_id} is taken already",
             f"Run `{command('collect', at.name, '--to', at.endpoint)}`: it enters what is paid there.",
         )
+
+
+def _record(at: StudyAtPlatform, work: AssignmentRow, found: Published, amount: Decimal, reason: str) -> None:
+    """Record a compensation that is up although our database does not know it: `collect` then enters it."""
+    cost = at.platform.cost(amount, 1)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        order = _ordered(session, at, session.get_one(AssignmentRow, work.id), amount, reason, cost)
+    perform(
+        at.engine,
+        order.intent,
+        lambda: found,
+        lambda _, made: {"external_id": made.external_id, "group": made.group},
+    )
 
 
 def _write_of(session: Session, work: AssignmentRow) -> OutboxRow | None:
@@ -298,9 +337,8 @@ def _publish(at: StudyAtPlatform, order: _Order) -> Published:
     name = f"Payment for work that was lost, no. {order.intent.number}"
     only = platform.make_list(name, words_of(at.settings).plain("list_compensated"))
     platform.put_on_list(only, order.worker)
-    key = order.offer.key
-    if there := platform.find([key]).get(key):
-        return there
+    if there := platform.find(order.keys):
+        return next(iter(there.values()))
     only_them = replace(order.offer, participants=Participants(qualified=(Qualified(only),)))
     return platform.publish(only_them, order.intent.token)
 

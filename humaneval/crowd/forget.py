@@ -10,11 +10,19 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.personal_data import CONSENTS, HITS, Lines, Person, find_person, rows_about
-from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash, stored_secret
+from humaneval.crowd.personal_data import (
+    CONSENTS,
+    HITS,
+    Lines,
+    Person,
+    find_person,
+    rows_about,
+)
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash
 from humaneval.store.engine import writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
 from humaneval.store.exports import exports_of
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import (
     COLLECTED,
     AssignmentRow,

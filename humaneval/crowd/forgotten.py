@@ -8,8 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.platform import Submission
-from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hash, pseudonym, stored_secret
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hash, pseudonym
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import AssignmentRow, ForgottenRow, MetaRow, WorkerRow
 
 

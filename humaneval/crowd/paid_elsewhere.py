@@ -68,7 +68,7 @@ def pay_elsewhere(
     before = there.amount if there is not None and there.elsewhere else None
     if dry_run:
         return PaidElsewhere(person, amount, before, by_platform=False)
-    withdraw_hit(at, work)
+    withdraw_hit(at, work, reason)
     with writing(at.engine) as session:
         hold_study(session, at.id)
         payment = compensation_of(session, work)

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.errors import UsageError
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import ForgottenRow, MetaRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import padded, table
 
@@ -39,19 +40,6 @@ _SEEN = select(_identities.external_id).where(
 
 NAMELESS = ~select(WorkerIdentityRow.worker_id).where(WorkerIdentityRow.worker_id == WorkerRow.id).exists()
 """The workers whose ids were purged."""
-
-
-def stored_secret(session: Session, name: str) -> bytes:
-    """The secret called `name` of this database, made at its first use."""
-    row = session.get(MetaRow, name)
-    if row is None:
-        try:
-            with session.begin_nested():
-                session.add(MetaRow(key=name, value=secrets.token_hex(32)))
-        except IntegrityError:
-            pass  # another program was faster, and its secret counts
-        row = session.get_one(MetaRow, name)
-    return bytes.fromhex(row.value)
 
 
 def pseudonym(key: bytes, endpoint: str, external_id: str) -> str:

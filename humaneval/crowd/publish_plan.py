@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.adopt import orphans
+from humaneval.crowd.adopt import adopt
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
 from humaneval.crowd.participants import refuse_unknown_studies
+from humaneval.crowd.planned_keys import PlannedKeys
 from humaneval.crowd.platform import UNASKED, Cost
 from humaneval.crowd.prolific.answered import CODES
-from humaneval.crowd.prolific.completion_codes import new_codes
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.published_hits import (
     INVITE,
@@ -29,7 +28,6 @@ from humaneval.crowd.published_hits import (
     refuse_elsewhere,
 )
 from humaneval.crowd.review import lost_assignments
-from humaneval.crowd.signatures import new_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, SIGNS
@@ -65,6 +63,8 @@ class PublishPlan:
     """The hourly wage, in dollars, of a worker who takes the expected minutes."""
     keys: frozenset[str]
     """The keys of the HITs that the cost covers, and the subjects of `more_places`."""
+    found: int = 0
+    """HITs of the plan that were up already although our database did not say so. They are recorded now."""
     more_places: int = 0
     """How many places HITs that are up still get; `assignments` and the cost count them, too."""
 
@@ -133,9 +133,28 @@ def plan_hits(
     if invitations:
         _refuse_promise(at)
     _refuse_other_currency(at)
-    # A real run has recorded them before it plans.
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
-    unrecorded = {orphan.key for orphan in orphans(at).values()} if dry_run else set()
+    plan = _stored(at, static, top_up, invitations, dry_run=dry_run)
+    if not plan.hits or at.endpoint in UNASKED:
+        return plan
+    # If an older copy of the database was put back, HITs are up that nobody must pay for again.
+    if dry_run:
+        there = at.platform.find(plan.keys)
+        return _stored(at, static, top_up, invitations, dry_run=True, there=there) if there else plan
+    found = adopt(at)
+    return replace(_stored(at, static, False, invitations, dry_run=False), found=found) if found else plan
+
+
+def _stored(
+    at: StudyAtPlatform,
+    static: bool,
+    top_up: bool,
+    invitations: Sequence[Invitation],
+    *,
+    dry_run: bool,
+    there: Collection[str] = (),
+) -> PublishPlan:
+    """The plan, of which the HITs `there` are up although our database does not say so."""
     with writing(at.engine) as session:
         hold_study(session, at.id)
         if top_up and at.settings.design.top_up == "never":
@@ -159,7 +178,7 @@ def plan_hits(
         else:
             _more_places(session, at, sum(portion.assignments for portion in portions))
         more = places_to_give(session, at)
-        planned = _planned(at, hits_of(session, at.study, at.endpoint), unrecorded, len(lost.rows), more)
+        planned = _planned(at, hits_of(session, at.study, at.endpoint), there, len(lost.rows), more)
         if dry_run:
             session.rollback()
         return planned
@@ -177,11 +196,11 @@ def _refuse_promise(at: StudyAtPlatform) -> None:
 def _planned(
     at: StudyAtPlatform,
     hits: Sequence[HitRow],
-    unrecorded: Collection[str],
+    there: Collection[str],
     lost_rows: int,
     more: Sequence[MorePlaces],
 ) -> PublishPlan:
-    waiting = [hit for hit in hits if hit.external_id is None and hit.key not in unrecorded]
+    waiting = [hit for hit in hits if hit.external_id is None and hit.key not in there]
     numbers = [*(hit.assignments for hit in waiting), *(each.more for each in more)]
     costs = [hit_cost(at, number) for number in numbers]
     assignments = sum(numbers)
@@ -230,10 +249,11 @@ def _plan_hits(session: Session, at: StudyAtPlatform, portions: Sequence[_Portio
         )
         there = {subject: request["hit"] for subject, request in session.execute(known)}
     new: dict[str, _Portion] = {}
+    keys = PlannedKeys(session, at, hits_of(session, at.study, at.endpoint))
     for portion in portions:
         if portion.subject not in there:
-            # The letter in front: ad-blockers look for "/form/ad…".
-            new["f" + secrets.token_urlsafe(18)] = portion
+            key = keys.of_link(portion.subject) if portion.subject else keys.of_hit(portion.row_id)
+            new[key] = portion
         elif portion.resize:
             session.get_one(HitRow, there[portion.subject]).assignments = portion.assignments
     if not new:
@@ -247,7 +267,7 @@ def _plan_hits(session: Session, at: StudyAtPlatform, portions: Sequence[_Portio
             "row_id": portion.row_id,
             "audience": portion.audience,
             # Only our own marketplace signs.
-            "secret": new_secret() if at.endpoint == "local" and portion.row_id is None else "",
+            "secret": keys.signing(key) if at.endpoint == "local" and portion.row_id is None else "",
         }
         for key, portion in new.items()
     ]
@@ -263,7 +283,7 @@ def _plan_hits(session: Session, at: StudyAtPlatform, portions: Sequence[_Portio
         unsent = {"state": "pending", "confirmed_at": None}
         asked: dict[str, Any] = {"assignments": portion.assignments}
         if at.endpoint == "prolific":
-            asked[CODES] = new_codes()
+            asked[CODES] = keys.codes(key)
         writes.append({**_write(at, PUBLISH, f"hit {hit}", key, asked), **unsent})
     session.execute(insert(OutboxRow), writes)
 

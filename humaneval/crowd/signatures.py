@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hmac
 import logging
-import secrets
 import time
 from collections.abc import Collection
 from http.client import HTTPException
@@ -27,11 +26,6 @@ MOST_ASKED = 100
 
 _silent: dict[str, float] = {}
 _log = logging.getLogger(__name__)
-
-
-def new_secret() -> str:
-    """A secret for one HIT."""
-    return secrets.token_urlsafe(24)
 
 
 def with_secret(url: str, secret: str) -> str:

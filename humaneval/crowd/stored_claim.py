@@ -18,13 +18,14 @@ from humaneval.store.tables import (
     RowPassageRow,
     RowRow,
     StudyRow,
+    WorkerIdentityRow,
 )
 from humaneval.store.types import padded, table
 from humaneval.study.asked import asked_by
 
 _work, _later = table(AssignmentRow), table(AssignmentRow).alias("later")
 _answers, _rows, _places = table(AnswerRow), table(RowRow), table(RowPassageRow)
-_passages = table(PassageRow)
+_passages, _identities = table(PassageRow), table(WorkerIdentityRow)
 
 
 class Work(NamedTuple):
@@ -33,6 +34,8 @@ class Work(NamedTuple):
     id: int
     external_id: str
     worker_id: int
+    worker: str | None
+    """The platform's id of the worker; None if it was purged."""
     row_id: int | None
     holds_row: bool
     state: str
@@ -75,6 +78,7 @@ _COLUMNS = (
     _work.c.id,
     _work.c.external_id,
     _work.c.worker_id,
+    _identities.c.external_id,
     _work.c.row_id,
     _work.c.holds_row,
     _work.c.state,
@@ -93,6 +97,7 @@ _WORKS = (
     .select_from(_work)
     .join(table(HitRow), table(HitRow).c.id == _work.c.hit_id)
     .join(table(StudyRow), table(StudyRow).c.id == table(HitRow).c.study_id)
+    .outerjoin(_identities, _identities.c.worker_id == _work.c.worker_id)
     .outerjoin(_rows, _rows.c.id == _work.c.row_id)
     .outerjoin(_answers, and_(_answers.c.assignment_id == _work.c.id, _answers.c.source == "server"))
     .where(_work.c.id.in_(bindparam("ids", expanding=True)))
@@ -107,5 +112,6 @@ def find_work(connection: Connection, assignment_id: int) -> Work | None:
 def find_works(connection: Connection, ids: Sequence[int]) -> list[Work | None]:
     """The claims with these ids."""
     rows: Sequence[Any] = connection.execute(_WORKS, {"ids": padded(ids)}).all()
-    found = {row[0]: Work._make((*row[:13], found_hit(connection, row[13:]))) for row in rows}
+    own = len(_COLUMNS)
+    found = {row[0]: Work._make((*row[:own], found_hit(connection, row[own:]))) for row in rows}
     return [found.get(id) for id in ids]

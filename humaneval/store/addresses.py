@@ -61,8 +61,10 @@ def _in_file(path: Path) -> str | None:
 
 
 def _on_server(url: str) -> str | None:
-    patient = make_url(url).update_query_dict({"connect_timeout": PATIENCE_SECONDS})
-    engine = open_engine(patient.render_as_string(hide_password=False), pool=False)
+    there = make_url(url)
+    if "connect_timeout" not in there.query:
+        there = there.update_query_dict({"connect_timeout": PATIENCE_SECONDS})
+    engine = open_engine(there.render_as_string(hide_password=False), pool=False)
     try:
         with reading(engine) as session:
             return session.scalar(select(MetaRow.value).where(MetaRow.key == KEY))

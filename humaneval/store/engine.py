@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DatabaseError, IntegrityError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -32,6 +32,15 @@ from humaneval.web_server import MOST_POOLED
 T = TypeVar("T")
 
 BUSY_SECONDS = 30
+REACHES = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""For how long a PostgreSQL server may be silent that is no longer reached, in seconds and at last in
+milliseconds. Without these, a network that drops everything holds a command for many minutes."""
 REFUSED, ONLY_READ = "42501", "25006"
 """PostgreSQL's codes for a role without the permission, and for a database that can only be read. Its words
 may be in any language."""
@@ -75,9 +84,11 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it warns of is raised, too
+    asked = make_url(url).query
+    waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {asked.get('options', '')}".strip()
     try:
-        waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s"
-        engine = create_engine(url, connect_args={"options": waits}, **options)
+        reaches = {name: value for name, value in REACHES.items() if name not in asked}
+        engine = create_engine(url, connect_args={**reaches, "options": waits}, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"

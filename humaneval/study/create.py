@@ -14,6 +14,7 @@ from humaneval.domain import Role, Story, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import batches, reading, writing_alone
+from humaneval.store.meta import PLANNING_KEY, stored_secret
 from humaneval.store.responses import rows_in
 from humaneval.store.tables import (
     METADATA,
@@ -122,6 +123,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str, only: O
             )
             session.add(row)
             session.flush()
+            stored_secret(session, PLANNING_KEY)
             store_rows(session, row.id, planned)
             store_blanks(session, row.id, only or {})
     left_out = LeftOut(common.stories, common.stories - len(common.blanks), common.same_text, common.lacking)

@@ -16,13 +16,13 @@ from sqlalchemy import Connection, Engine
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
-from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PrerequisiteError
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
+from humaneval.store.meta import stored_secret
 from humaneval.store.together import Reader, Writer
 from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
 from humaneval.web.forms import Context
@@ -30,6 +30,7 @@ from humaneval.web.giving_way import OpenForms
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
+from humaneval.web.tokens import Tokens, last_unmarked
 from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, until_told
 
 MAX_FORM_BYTES = 256 * 1024
@@ -71,11 +72,9 @@ def create_app(
     app = _App(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES
-    if settings.secret_key:
-        key: str | bytes = settings.secret_key
-    else:
-        with writing(engine) as session:
-            key = stored_secret(session, "form key")
+    with writing(engine) as session:
+        key = settings.secret_key or stored_secret(session, "form key")
+        unmarked = last_unmarked(session)
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")
@@ -84,6 +83,7 @@ def create_app(
         settings,
         engine,
         signer,
+        Tokens(signer, unmarked),
         identity,
         Pulse(engine),
         writer,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from flask import Response, abort, current_app, redirect, request
-from itsdangerous import BadSignature, URLSafeSerializer
+from itsdangerous import URLSafeSerializer
 from sqlalchemy import Connection, Engine
 from werkzeug.datastructures import MultiDict
 
@@ -25,9 +26,10 @@ from humaneval.crowd.form_of_row import passages_of
 from humaneval.crowd.form_page import Delivery, Form, render_form
 from humaneval.crowd.found_hit import FoundHit, find_hits
 from humaneval.crowd.store_answers import Sending, keep_all
-from humaneval.crowd.stored_claim import Work, find_works
+from humaneval.crowd.stored_claim import Work, find_work, find_works
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
+from humaneval.store.engine import connected
 from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
 from humaneval.store.together import Reader, Writer
@@ -38,6 +40,7 @@ from humaneval.web.giving_way import OpenForms
 from humaneval.web.messages import message
 from humaneval.web.prolific_check import Checker
 from humaneval.web.security import allow_fetches
+from humaneval.web.tokens import Token, Tokens
 
 
 class Context(NamedTuple):
@@ -46,6 +49,7 @@ class Context(NamedTuple):
     settings: Settings
     engine: Engine
     signer: URLSafeSerializer
+    tokens: Tokens
     identity: Identity
     pulse: Pulse
     writer: Writer
@@ -83,24 +87,38 @@ def hit_with(key: str) -> FoundHit | None:
 
 
 def work_with(assignment_id: int) -> Work:
-    """The claim with this id, which comes from an address that we have signed."""
+    """The claim with this id."""
     work = context().reader.read_with(find_works, assignment_id)
     if work is None:
         abort(404)
     return work
 
 
-def token_of(way: str, assignment_id: int) -> str:
-    """A token that leads back to a claim, only by this `way`."""
-    return str(context().signer.dumps(assignment_id, salt=way))
+def work_of(token: Token) -> Work:
+    """The claim to which a token leads back."""
+    work = context().reader.read_with(find_works, token.claim)
+    if work is None or not context().tokens.leads_to(token, work):
+        if request.method == "POST":  # as `unknown`
+            context().identity.check()
+        abort(404)
+    return work
 
 
-def claim_of(way: str, token: str) -> int | None:
-    """The claim to which a token leads back; None if we have not signed it for this `way`."""
-    try:
-        return int(context().signer.loads(token, salt=way))
-    except BadSignature:
-        return None
+def work_if_theirs(token: Token) -> Work | None:
+    """The same as it is stored now; None if it is gone."""
+    with connected(context().engine) as connection:
+        work = find_work(connection, token.claim)
+    return work if work is not None and context().tokens.leads_to(token, work) else None
+
+
+def token_of(way: str, assignment_id: int, worker: str) -> str:
+    """A token that leads back to a claim of this worker, only by this `way`."""
+    return context().tokens.made(way, assignment_id, worker)
+
+
+def claim_of(way: str, token: str) -> Token | None:
+    """What a token says; None if we have not signed it for this `way`."""
+    return context().tokens.read(way, token)
 
 
 def see_other(target: str) -> Response:
@@ -134,12 +152,15 @@ def _all_given(connection: Connection, openings: Sequence[Opening]) -> list[Give
     return [Given(each, passages.get(each.row_id, ())) for each in found]
 
 
-def reopened(hit: FoundHit, assignment_id: int) -> Opened:
+def reopened(hit: FoundHit, token: Token) -> Opened:
     """The same for a person who comes back to a form that they have claimed."""
     at, moment, program = context(), now(), by_program()
+    theirs = partial(at.tokens.leads_to, token)
     return at.writer.write(
         hit.study_id,
-        lambda connection: reopen_in(connection, at.engine, assignment_id, moment, program=program),
+        lambda connection: reopen_in(
+            connection, at.engine, token.claim, moment, program=program, theirs=theirs
+        ),
     )
 
 
@@ -190,3 +211,8 @@ def known_fields(posted: MultiDict[str, str], work: Work) -> dict[str, str]:
 
 def _one(values: Sequence[str]) -> str:
     return "|".join(dict.fromkeys(values))
+
+
+def is_of_another_form(work: Work) -> bool:
+    """Whether a page with other passages was sent: the claim has got another row since it was shown."""
+    return request.form.get(FORM, work.form_hash) != work.form_hash

@@ -20,7 +20,7 @@ from humaneval.crowd.free_rows import held_assignments
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.refused_consent import forget_refusal
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
-from humaneval.crowd.stored_claim import Work, find_work
+from humaneval.crowd.stored_claim import Work
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question
@@ -34,10 +34,13 @@ from humaneval.web.forms import (
     form_page,
     given,
     hit_with,
+    is_of_another_form,
     kept,
     known_fields,
     only_looking,
     unknown,
+    work_if_theirs,
+    work_of,
     work_with,
 )
 from humaneval.web.ids import is_id, read_ids
@@ -140,12 +143,12 @@ def show(hit_key: str) -> Response:
     origin = _submit_origin(_endpoint(hit), ids["turkSubmitTo"])
     if found.row_id:
         form = form_with(hit, opening.passages)
-        return form_page(form, _delivery(hit.key, found.assignment_id, origin))
+        return form_page(form, _delivery(hit.key, _token(found.assignment_id, worker, origin)))
     work = work_with(found.assignment_id)
     if found.outcome is Outcome.ANSWERED:
         return _hand_over(work, origin)
     form = form_shown(context().engine, work.hit, work.row_id)
-    return form_page(form, _delivery(work.hit.key, work.id, origin))
+    return form_page(form, _delivery(work.hit.key, _token(work.id, worker, origin)))
 
 
 @blueprint.post("/form/<hit_key>/here")
@@ -168,24 +171,26 @@ def move(hit_key: str) -> Response:
 @blueprint.post("/form/<hit_key>")
 def answer(hit_key: str) -> Response:
     """Store the answers, then hand them over. Posting twice changes nothing and shows the same page."""
-    try:
-        assignment_id, origin = context().signer.loads(request.form.get("token", ""))
-    except BadSignature:
+    signed = request.form.get("token", "")
+    token = context().tokens.read_for_hit(signed)
+    if token is None:
         return _unknown() if _known(hit_with(hit_key)) is None else messages.invalid()
-    work = work_with(assignment_id)
+    work = work_of(token)
     hit = _known(work.hit)
     if hit is None or hit.key != hit_key:
         known = _known(hit_with(hit_key))
         return _unknown() if known is None else _other_hit()
     if work.answered is None:
+        if is_of_another_form(work):
+            return messages.invalid()
         fields = known_fields(request.form, work)
         gaps = with_gaps(work, fields)
         if gaps is not None:
-            return form_page(gaps, _delivery(hit_key, work.id, origin), status=422)
+            return form_page(gaps, _delivery(hit_key, signed), status=422)
         kept(work, fields)
         context().answered(hit.endpoint, hit.study_name)
     # A page that can be reloaded: browsers ask before they show a posted page again.
-    location = f"{messages.root()}form/{hit_key}/sent?{urlencode({'token': request.form['token']})}"
+    location = f"{messages.root()}form/{hit_key}/sent?{urlencode({'token': signed})}"
     return Response(status=303, headers={"Location": location})
 
 
@@ -196,15 +201,14 @@ def decline(hit_key: str) -> Response:
     hit = _known(hit_with(hit_key))
     if hit is None:
         return _unknown()
-    try:
-        assignment_id, _ = context().signer.loads(request.form.get("token", ""))
-    except BadSignature:
+    token = context().tokens.read_for_hit(request.form.get("token", ""))
+    if token is None:
         return messages.invalid()
-    with connected(context().engine) as connection:
-        work = find_work(connection, assignment_id)
+    work = work_if_theirs(token)
     if work is not None and (work.hit.key != hit_key or work.answered is not None):
         return _other_hit()
-    context().writer.write(hit.study_id, lambda connection: forget_refusal(connection, assignment_id))
+    if work is not None:
+        context().writer.write(hit.study_id, lambda connection: forget_refusal(connection, token.claim))
     leave = "" if work is None else _endpoint(hit).return_url.format(assignment=work.external_id)
     return messages.message("declined_heading", "declined_text", leave=leave)
 
@@ -220,17 +224,16 @@ def _other_hit() -> Response:
 @blueprint.get("/form/<hit_key>/sent")
 def sent(hit_key: str) -> Response:
     """Hand the stored answers over to the marketplace, as often as necessary."""
-    try:
-        assignment_id, origin = context().signer.loads(request.args.get("token", ""))
-    except BadSignature:
+    token = context().tokens.read_for_hit(request.args.get("token", ""))
+    if token is None:
         return _unknown() if _known(hit_with(hit_key)) is None else messages.invalid()
-    work = work_with(assignment_id)
+    work = work_of(token)
     hit = _known(work.hit)
     if hit is None or hit.key != hit_key or work.answered is None:
         return messages.invalid()
     if work.passed_on:
         return messages.passed_on()
-    return _hand_over(work, origin)
+    return _hand_over(work, token.origin)
 
 
 @blueprint.app_errorhandler(StoreError)
@@ -251,8 +254,7 @@ def busy(error: StoreError) -> Response:
 @blueprint.app_errorhandler(HTTPException)
 def http_error(error: HTTPException) -> Response:
     heading = {404: "not_found_heading", 413: "too_long_heading"}.get(error.code or 500, "wrong_heading")
-    again = "open_link" if request.path.startswith("/take/") else "open_hit"
-    return messages.message(heading, again, status=error.code or 500)
+    return messages.message(heading, messages.again(), status=error.code or 500)
 
 
 def _known(hit: FoundHit | None) -> FoundHit | None:
@@ -324,11 +326,14 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
     return asked if asked in (endpoint.submit_origin, *endpoint.worker_sites) else endpoint.submit_origin
 
 
-def _delivery(hit_key: str, assignment_id: int, origin: str) -> Delivery:
-    token = context().signer.dumps([assignment_id, origin])
+def _token(assignment_id: int, worker: str, origin: str) -> str:
+    return context().tokens.made_for_hit(assignment_id, worker, origin)
+
+
+def _delivery(hit_key: str, token: str) -> Delivery:
     return Delivery(
         action=f"{messages.root()}form/{hit_key}",
-        token=token if isinstance(token, str) else token.decode(),
+        token=token,
         channel=g.channel,
         root=messages.root(),
         may_decline=True,

@@ -42,6 +42,7 @@ from humaneval.web.forms import (
     context,
     form_page,
     hit_with,
+    is_of_another_form,
     kept,
     known_fields,
     only_looking,
@@ -50,10 +51,11 @@ from humaneval.web.forms import (
     see_other,
     token_of,
     unknown,
+    work_of,
     work_with,
 )
 from humaneval.web.ids import is_id, read_ids
-from humaneval.web.messages import message, page, root
+from humaneval.web.messages import message, outdated, page, root
 from humaneval.web.missing_answers import with_gaps
 from humaneval.web.security import allow_frames
 
@@ -87,7 +89,7 @@ def welcome(key: str) -> Response:
         return _no_panel_id(hit.settings, given)
     sent = answered_by(context().engine, key, visitor.worker, visitor.assignment)
     if sent is not None:  # who goes back reads the thanks again
-        return see_other(f"{root()}take/{key}/{token_of(f'take {key}', sent)}")
+        return see_other(f"{root()}take/{key}/{token_of(f'take {key}', sent, visitor.worker)}")
     begun = hit.audience != "open" and has_begun(context().engine, key, visitor.worker)
     if _expired(hit) and not begun:
         return _sent_away(Ended.QUOTA_FULL, hit, visitor, "ended_heading", "ended_text", status=410)
@@ -136,20 +138,22 @@ def begin(key: str) -> Response:
     refusal = _refusal(hit, found, visitor)
     if refusal is not None:
         return refusal
-    return see_other(f"{root()}take/{key}/{token_of(f'take {key}', found.assignment_id)}")
+    return see_other(f"{root()}take/{key}/{token_of(f'take {key}', found.assignment_id, visitor.worker)}")
 
 
 @blueprint.get("/take/<key>/<token>")
 def show(key: str, token: str) -> Response:
     """The person's form, or thanks if it is answered."""
     hit = _find(key)
-    assignment_id = claim_of(f"take {key}", token)
-    if hit is None or assignment_id is None:
+    signed = claim_of(f"take {key}", token)
+    if hit is None or signed is None:
         return unknown("unknown_link_heading", "unknown_link_text")
     if only_looking():
         return Response(status=204)
-    found = reopened(hit, assignment_id)
-    refusal = _refusal(hit, found, _known_visitor(hit, assignment_id))
+    found = reopened(hit, signed)
+    if found.outcome is Outcome.UNKNOWN:
+        abort(404)
+    refusal = _refusal(hit, found, _known_visitor(signed.claim))
     if refusal is not None:
         return refusal
     if found.outcome is Outcome.ANSWERED:
@@ -164,11 +168,13 @@ def show(key: str, token: str) -> Response:
 def answer(key: str, token: str) -> Response:
     """Store the answers, then thank or redirect to the completion URL. Sending twice changes nothing."""
     hit = _find(key)
-    assignment_id = claim_of(f"take {key}", token)
-    if hit is None or assignment_id is None:
+    signed = claim_of(f"take {key}", token)
+    if hit is None or signed is None:
         return unknown("unknown_link_heading", "unknown_link_text")
-    work = work_with(assignment_id)
+    work = work_of(signed)
     if work.answered is None:
+        if is_of_another_form(work):
+            return outdated()
         fields = known_fields(request.form, work)
         gaps = with_gaps(work, fields)
         if gaps is not None:
@@ -289,7 +295,7 @@ def _delivery(key: str, token: str, channel: Channel) -> Delivery:
     return Delivery(action=f"{root()}take/{key}/{token}", token=token, channel=channel, root=root())
 
 
-def _known_visitor(hit: FoundHit, assignment: int) -> _Visitor:
+def _known_visitor(assignment: int) -> _Visitor:
     """The person of a claim, who comes back to it."""
     with connected(context().engine) as connection:
         person = person_of(connection, assignment)

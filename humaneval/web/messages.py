@@ -41,6 +41,16 @@ def invalid() -> Response:
     return message("invalid_heading", "invalid_text", status=400)
 
 
+def again() -> str:
+    """What to do where nothing is found, by how people came: a key of words."""
+    return {"take": "open_link", "prolific": "open_from_panel"}.get(request.path.split("/")[1], "open_hit")
+
+
+def outdated() -> Response:
+    """For a page whose form its person no longer has, by link or from Prolific."""
+    return message("invalid_heading", again(), status=400)
+
+
 def incomplete() -> Response:
     """For an address without a worker id."""
     return message("incomplete_heading", "incomplete_hit", status=400)

@@ -6,7 +6,7 @@ form.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, current_app, g, request
+from flask import Blueprint, Response, abort, current_app, g, request
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
@@ -20,9 +20,7 @@ from humaneval.crowd.prolific.completion_codes import NO_CONSENT, SCREENED_OUT, 
 from humaneval.crowd.prolific.draft import PLACEHOLDERS
 from humaneval.crowd.prolific.submission import REOPENED
 from humaneval.crowd.refused_consent import forget_refusal
-from humaneval.crowd.stored_claim import find_work
 from humaneval.errors import HumanEvalError
-from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.study.words import channel_at
 from humaneval.web.forms import (
@@ -31,6 +29,7 @@ from humaneval.web.forms import (
     context,
     form_page,
     hit_with,
+    is_of_another_form,
     kept,
     known_fields,
     only_looking,
@@ -39,10 +38,12 @@ from humaneval.web.forms import (
     see_other,
     token_of,
     unknown,
+    work_if_theirs,
+    work_of,
     work_with,
 )
 from humaneval.web.ids import is_id, read_ids
-from humaneval.web.messages import message, root
+from humaneval.web.messages import message, outdated, root
 from humaneval.web.missing_answers import with_gaps
 from humaneval.web.security import allow_frames
 
@@ -79,7 +80,8 @@ def begin(key: str) -> Response:
     refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
-    return see_other(f"{root()}prolific/{key}/{token_of(f'prolific {key}', found.assignment_id)}")
+    token = token_of(f"prolific {key}", found.assignment_id, visit.worker)
+    return see_other(f"{root()}prolific/{key}/{token}")
 
 
 def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
@@ -110,12 +112,14 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
 @blueprint.get("/prolific/<key>/<token>")
 def show(key: str, token: str) -> Response:
     """The person's form, or the way back to Prolific if it is answered."""
-    hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
-    if hit is None or assignment_id is None:
+    hit, signed = _find(key), claim_of(f"prolific {key}", token)
+    if hit is None or signed is None:
         return unknown("unknown_link_heading", "unknown_link_text")
     if only_looking():
         return Response(status=204)
-    found = reopened(hit, assignment_id)
+    found = reopened(hit, signed)
+    if found.outcome is Outcome.UNKNOWN:
+        abort(404)
     refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
@@ -129,18 +133,20 @@ def show(key: str, token: str) -> Response:
 @blueprint.post("/prolific/<key>/<token>")
 def answer(key: str, token: str) -> Response:
     """Store the answers, and only then lead back to Prolific. Sending twice changes nothing."""
-    hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
-    if hit is None or assignment_id is None:
+    hit, signed = _find(key), claim_of(f"prolific {key}", token)
+    if hit is None or signed is None:
         return unknown("unknown_link_heading", "unknown_link_text")
-    work = work_with(assignment_id)
+    work = work_of(signed)
     if work.answered is None:
+        if is_of_another_form(work):
+            return outdated()
         fields = known_fields(request.form, work)
         gaps = with_gaps(work, fields)
         if gaps is not None:
             return form_page(gaps, _delivery(key, token), status=422)
         kept(work, fields)
         context().answered(hit.endpoint, hit.study_name)
-        work = work_with(assignment_id)
+        work = work_of(signed)
     return _back(hit, outcome_of(context().engine, work))
 
 
@@ -148,14 +154,14 @@ def answer(key: str, token: str) -> Response:
 def decline(key: str, token: str) -> Response:
     """The person does not want to take part: their row is free, Prolific asks for the place back, and nothing
     is kept about them. Repeating it changes nothing."""
-    hit, assignment_id = _find(key), claim_of(f"prolific {key}", token)
-    if hit is None or assignment_id is None:
+    hit, signed = _find(key), claim_of(f"prolific {key}", token)
+    if hit is None or signed is None:
         return unknown("unknown_link_heading", "unknown_link_text")
-    with connected(context().engine) as connection:
-        work = find_work(connection, assignment_id)
+    work = work_if_theirs(signed)
     if work is not None and work.answered is not None:
         return _back(hit, outcome_of(context().engine, work))
-    context().writer.write(hit.study_id, lambda connection: forget_refusal(connection, assignment_id))
+    if work is not None:
+        context().writer.write(hit.study_id, lambda connection: forget_refusal(connection, signed.claim))
     return _back(hit, NO_CONSENT)
 
 

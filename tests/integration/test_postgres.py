@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, event, select, text
 
 from humaneval.errors import StoreError
 from humaneval.store import engine as store_engine
 from humaneval.store.engine import open_engine, reading, writing
 from humaneval.store.tables import MetaRow
+from tests.commands import Command
 from tests.conftest import ROOT
 from tests.pace import PATIENCE
 
@@ -97,3 +100,29 @@ def _state(process: int) -> str:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return "Z"
+
+
+@pytest.mark.parametrize("asked", ["", "?connect_timeout=3&options=-csearch_path%3Dhere"])
+def test_how_long_a_server_may_be_silent_is_our_choice_unless_the_url_says_it(asked: str) -> None:
+    connecting = open_engine(f"postgresql+psycopg://u@db.example/x{asked}", pool=False)
+    given: dict[str, Any] = {}
+
+    def caught(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
+        given.update(options)
+        raise KeyboardInterrupt
+
+    event.listen(connecting, "do_connect", caught)
+    with pytest.raises(KeyboardInterrupt):
+        connecting.connect()
+    assert given["options"].startswith("-c timezone=UTC -c lock_timeout=30s")
+    assert given["options"].endswith("here") == bool(asked)
+    assert int(given["connect_timeout"]) == (3 if asked else 10)
+    assert given["tcp_user_timeout"] == 60_000
+
+
+def test_a_host_that_never_answers_is_told_in_one_line(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=2"
+        said = command("--database", url, "status", "study")
+    assert said.code == 1
+    assert "cannot be used: connection timeout expired" in said.err.splitlines()[0]

@@ -17,7 +17,7 @@ from humaneval import __version__
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.cli.responses.file_options import Source, account, file_options, pairs
-from humaneval.crowd.pseudonyms import pseudonym, stored_secret
+from humaneval.crowd.pseudonyms import pseudonym
 from humaneval.errors import DeclinedError, UsageError
 from humaneval.foreign import (
     ColumnMapping,
@@ -41,6 +41,7 @@ from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import JSON_LINES, table_bytes
 from humaneval.store.engine import writing
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import StudyRow
 from humaneval.text import counted
 

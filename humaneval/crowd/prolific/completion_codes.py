@@ -5,7 +5,7 @@ The outcome comes from our own data: a completion code says no more than this.
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Callable
 
 from sqlalchemy import Engine
 
@@ -27,15 +27,13 @@ AWAY = (NO_CONSENT, SCREENED_OUT)
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
-def new_codes() -> dict[str, str]:
-    """A random completion code for each outcome. Nobody can guess them from what is known of the study."""
-    codes: dict[str, str] = {}
-    for outcome in OUTCOMES:
-        code = ""
-        while not code or code in codes.values():
-            code = "".join(secrets.choice(CODE_LETTERS) for _ in range(10))
-        codes[outcome] = code
-    return codes
+def codes_from(digest: Callable[[str], bytes]) -> dict[str, str]:
+    """A completion code for each outcome, from a keyed digest of it. Whoever knows the study cannot guess
+    them."""
+    return {
+        outcome: "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest(outcome)[:10])
+        for outcome in OUTCOMES
+    }
 
 
 def outcome_of(engine: Engine, work: Work) -> str:

@@ -9,10 +9,10 @@ from flask import Flask, Response, current_app, request
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, NotFound
 
-from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
 from humaneval.store.engine import writing
+from humaneval.store.meta import stored_secret
 from humaneval.web import infilling
 from humaneval.web.infilling import Desk
 from humaneval.web.requester import pages

@@ -18,12 +18,13 @@ from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.outbox import hold_study_at
-from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash, stored_secret
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.store_answers import Sending, keep_all, keep_answers
 from humaneval.crowd.stored_claim import find_work
 from humaneval.crowd.study_at import open_study_at
 from humaneval.store.engine import connected, open_engine, reading, writing
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,

@@ -13,7 +13,6 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd import outbox
 from humaneval.crowd.link import People, read_people
-from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.published_hits import links_of
@@ -21,6 +20,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import InputError
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
+from humaneval.store.meta import stored_secret
 from humaneval.store.tables import HitRow
 from humaneval.study.stored import open_study
 from tests.integration.link.people import LinkStudy, begin, form_hash, heading, send, take
