@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from generators.sampling.products import Product, Sum, added, norm, packed, packs, product
+from generators.sampling.products import (
+    Product,
+    Sum,
+    added,
+    norm,
+    packed,
+    packs,
+    product,
+    row_added,
+    row_product,
+    tables,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,39 +39,73 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Layers:
+class Stack:
     """A model's layers, and what follows them."""
 
-    weights: tuple[tuple[int, int], ...]
-    """Which weights these functions have."""
     blocks: tuple[Block, ...]
     last: Product
     """The last normalisation."""
     head: Product
 
 
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The same layers twice: for any number of rows, and for a single row."""
+
+    made_for: Sequence[object]
+    """The threads and the weights that these functions have."""
+    many: Stack
+    alone: Stack
+
+
 _LAYERS: WeakKeyDictionary[PreTrainedModel, Layers] = WeakKeyDictionary()
 
 
 def layers_of(model: PreTrainedModel) -> Layers:
-    """The model's layers, made again where its weights have changed."""
-    weights = tuple((one.data_ptr(), 0 if one.is_inference() else one._version) for one in model.parameters())
+    """The model's layers, made again where its weights or the number of threads have changed."""
+    import torch
+
+    weights = [(one.data_ptr(), 0 if one.is_inference() else one._version) for one in model.parameters()]
+    made_for = [torch.get_num_threads(), *weights]
     known = _LAYERS.get(model)
-    if known is None or known.weights != weights:
+    if known is None or known.made_for != made_for:
         _LAYERS.pop(model, None)
-        body: Any = model.transformer
-        laid = packed(model.modules()) if packs(model) else {}
-        # The library computes the same function in six passes over memory.
-        usual = model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
-        blocks = tuple(_block(block, laid, usual=usual) for block in body.h)
-        known = Layers(weights, blocks, norm(body.ln_f), product(model.lm_head, laid.get(model.lm_head)))
+        laid, rows = (lay(model.modules()) if packs(model) else {} for lay in (packed, tables))
+        known = Layers(made_for, _stack(model, _Products(laid, {})), _stack(model, _Products(laid, rows)))
         _LAYERS[model] = known
     return known
 
 
-def _block(block: Any, laid: Mapping[Any, Tensor], *, usual: bool) -> Block:
+@dataclass(frozen=True, slots=True)
+class _Products:
+    """The products of modules: with tables for single rows, else with weights in oneDNN's layout, else as
+    torch has them."""
+
+    laid: Mapping[Any, Tensor]
+    tables: Mapping[Any, Tensor]
+
+    def of(self, module: Any, *, gelu: bool = False) -> Product:
+        if module in self.tables:
+            return row_product(module, self.tables[module], gelu=gelu)
+        return product(module, self.laid.get(module), gelu=gelu)
+
+    def added(self, module: Any) -> Sum:
+        if module in self.tables:
+            return row_added(module, self.tables[module])
+        return added(module, self.laid.get(module))
+
+
+def _stack(model: PreTrainedModel, products: _Products) -> Stack:
+    body: Any = model.transformer
+    # The library computes the same function in six passes over memory.
+    usual = model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
+    blocks = tuple(_block(block, products, usual=usual) for block in body.h)
+    return Stack(blocks, norm(body.ln_f), products.of(model.lm_head))
+
+
+def _block(block: Any, products: _Products, *, usual: bool) -> Block:
     attention, layer = block.attn, block.mlp
-    inner = product(layer.c_fc, laid.get(layer.c_fc), gelu=usual)
+    inner = products.of(layer.c_fc, gelu=usual)
 
     def widen(states: Tensor) -> Tensor:
         activated: Tensor = layer.act(inner(states))
@@ -68,11 +113,11 @@ def _block(block: Any, laid: Mapping[Any, Tensor], *, usual: bool) -> Block:
 
     return Block(
         norm(block.ln_1),
-        product(attention.c_attn, laid.get(attention.c_attn)),
-        added(attention.c_proj, laid.get(attention.c_proj)),
+        products.of(attention.c_attn),
+        products.added(attention.c_proj),
         norm(block.ln_2),
         inner if usual else widen,
-        added(layer.c_proj, laid.get(layer.c_proj)),
+        products.added(layer.c_proj),
     )
 
 

@@ -26,7 +26,7 @@ class Gpt2Steps:
         self.body, self.device = body, model.device
         self.heads, self.last = model.config.n_head, positions(model) - 1
         self.layers = layers_of(model)
-        self.blocks = self.layers.blocks
+        self.blocks = self.layers.many.blocks
         self.joined = join(rows)
         lengths = torch.tensor([len(row) for row in rows])
         self.width = int(lengths.max())
@@ -41,7 +41,8 @@ class Gpt2Steps:
             return
         shape = (len(rows), self.heads, self.width + room, model.config.n_embd // self.heads)
         kind = {"dtype": body.wte.weight.dtype, "device": self.device}
-        self.cache = [(torch.empty(shape, **kind), torch.empty(shape, **kind)) for _ in self.blocks]
+        self.seen = torch.empty((2 * len(self.blocks), *shape), **kind)
+        self.cache = list(zip(self.seen[::2], self.seen[1::2], strict=True))
 
     @property
     def patience(self) -> float:
@@ -91,19 +92,28 @@ class Gpt2Steps:
         return self._logits(states)[owner]
 
     def feed(self, tokens: Tensor) -> Tensor:
+        import torch
         from torch.nn.functional import scaled_dot_product_attention as attend
 
         if self.replay is not None:
             return self.replay.feed(tokens, self._replayed)
-        at, rows, body = self.filled, len(tokens), self.body
+        at, rows, body = self.filled, tokens.shape[0], self.body
         mask = self.real[:, None, None, : at + 1] if self.padded else None
         # A finished row that is still in the batch may be at the last position of the model.
-        states = body.wte(tokens) + body.wpe(self.lengths.clamp(max=self.last))
-        for block, (keys, values) in zip(self.blocks, self.cache, strict=True):
-            mixed = block.mix(block.before(states)).view(rows, 3, self.heads, -1)
-            query, keys[:, :, at], values[:, :, at] = mixed.unbind(1)
-            seen = attend(query[:, :, None], keys[:, :, : at + 1], values[:, :, : at + 1], attn_mask=mask)
-            states = block_end(block, states, seen.flatten(1))
+        place = self.lengths.clamp(max=self.last)
+        states = torch.embedding(body.wte.weight, tokens) + torch.embedding(body.wpe.weight, place)
+        blocks = self.layers.alone.blocks if rows == 1 else self.blocks
+        shape = (rows, 3, self.heads, 1, -1)
+        # All layers are cut at once: for one row, time goes with the number of operations.
+        new = self.seen[:, :, :, at : at + 1].unbind()
+        seen = self.seen[:, :, :, : at + 1].unbind()
+        for number, block in enumerate(blocks):
+            query, key, value = block.mix(block.before(states)).view(shape).unbind(1)
+            of_keys, of_values = 2 * number, 2 * number + 1
+            new[of_keys].copy_(key)
+            new[of_values].copy_(value)
+            found = attend(query, seen[of_keys], seen[of_values], attn_mask=mask)
+            states = block_end(block, states, found.flatten(1))
         self.filled, self.lengths = at + 1, self.lengths + 1
         return self._logits(states)
 
@@ -114,13 +124,12 @@ class Gpt2Steps:
         count, filled = len(rows), self.filled
         to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
         moved = rows[to]
-        for number, pair in enumerate(self.cache):
-            for one in pair:
-                one[to, :, :filled] = one[moved, :, :filled]
-            self.cache[number] = (pair[0][:count], pair[1][:count])
+        self.seen[:, to, :, :filled] = self.seen[:, moved, :, :filled]
+        self.seen = self.seen[:, :count]
 
     def _replayed(self, replay: Replay, until: int) -> Tensor:
         return self._logits(replayed(replay, until, self.blocks, self.body, self.last))
 
     def _logits(self, states: Tensor) -> Tensor:
-        return self.layers.head(self.layers.last(states))
+        stack = self.layers.alone if states.shape[0] == 1 else self.layers.many
+        return stack.head(stack.last(states))

@@ -12,7 +12,7 @@ from generators.sampling.beginnings import join
 from generators.sampling.choosing import Sampling
 from generators.sampling.decoding import Prompt, Rules, draw
 from generators.sampling.filling import beside
-from generators.sampling.products import added, packed, packs, product
+from generators.sampling.products import added, packed, packs, product, row_added, row_product, tables
 from generators.sampling.stepping import steps
 from humaneval.domain import Gap, GappedText
 from tests.models.small_models import tiny_gpt2, tiny_llama
@@ -86,6 +86,21 @@ def test_products_with_packed_weights_are_products_with_the_weights(rows: int) -
                 added(module, laid[module])(states, module(states)), 2 * module(states), atol=1e-4
             )
         wide = product(block.mlp.c_fc, laid[block.mlp.c_fc], gelu=True)(states)
+        assert torch.allclose(wide, block.mlp.act(block.mlp.c_fc(states)), atol=1e-4)
+
+
+def test_the_product_of_one_row_is_a_sum_of_the_rows_of_weights() -> None:
+    model: Any = sharp(tiny_gpt2)
+    states = torch.randn(1, 16)
+    block = model.transformer.h[0]
+    modules = (block.attn.c_attn, block.mlp.c_fc, model.lm_head)
+    with torch.inference_mode():
+        rows = tables(modules)
+        for module in modules:
+            exact = module(states)
+            assert torch.allclose(row_product(module, rows[module])(states), exact, atol=1e-4)
+            assert torch.allclose(row_added(module, rows[module])(states, exact), 2 * exact, atol=1e-4)
+        wide = row_product(block.mlp.c_fc, rows[block.mlp.c_fc], gelu=True)(states)
         assert torch.allclose(wide, block.mlp.act(block.mlp.c_fc(states)), atol=1e-4)
 
 
