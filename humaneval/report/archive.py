@@ -23,6 +23,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from humaneval.domain import SENTENCES
+from humaneval.report.archive_document import TOGETHER, document, write_document
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import dossier
 from humaneval.report.infill_release import write_release
@@ -30,7 +31,7 @@ from humaneval.report.methods import methods_paragraph
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.questions.question import DETECT
 from humaneval.scoring.response_table import read_responses, table_lines
-from humaneval.store.engine import batches, reading
+from humaneval.store.engine import reading
 from humaneval.store.export_pseudonyms import published_columns, to_the_second
 from humaneval.store.responses import deleted_forms, forms_set_aside
 from humaneval.store.tables import GeneratorRow, PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
@@ -44,10 +45,11 @@ from humaneval.text import Answerers
 Content = bytes | Path
 """What a file of the archive holds, or the path of a copy, if that is long."""
 FORMAT = "humaneval archive 1"
-MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
+MANIFEST, RESPONSES, STUDY, DESIGN, SCORES, DETAILS, RULES = (
     "MANIFEST.json",
     "responses.csv",
     "study.json",
+    "design.json",
     "scores.json",
     "details.json",
     "rule.json",
@@ -57,8 +59,6 @@ FACTS = ("simulated", "forms_set_aside", "forms_deleted", "responses_deleted", "
 VERSIONS = "versions.json"
 DIGITS, DETAIL_DIGITS = 8, 6
 CHUNK = 1024**2
-TOGETHER = 5_000
-"""How much is held at once of what may be long."""
 TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that a zip can hold."""
 
@@ -97,9 +97,9 @@ def _files(study: Study, folder: Path, tests: bool) -> _Made:
     """Every file of the archive by its name, including the manifest. What is long stays in `folder`."""
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        made, about = _of_database(session, row, study.settings, tests, folder / RESPONSES)
+        made, about = _of_database(session, row, study.settings, tests, folder)
     # From the archived files and not from the database, so that everybody else computes what is written here.
-    again = recompute(made[STUDY], folder / RESPONSES)
+    again = recompute(document(about), folder / RESPONSES)
     known = dossier(study, tests=tests, analysis=again.analysis)
     sheet = datasheet(known)
     software = known.data.repeat.software
@@ -107,7 +107,6 @@ def _files(study: Study, folder: Path, tests: bool) -> _Made:
     write_release(study.engine, infills, study=study)
     files: dict[str, Content] = {
         **made,
-        RESPONSES: folder / RESPONSES,
         **{f"infills/{path.name}": path for path in infills.iterdir()},
         SCORES: again.scores,
         DETAILS: again.details,
@@ -139,24 +138,27 @@ def _about_file(content: Content) -> dict[str, Any]:
 class _OfDatabase(NamedTuple):
     """The files that come from the database as it is, and what is known of the study besides its answers."""
 
-    files: dict[str, bytes]
+    files: dict[str, Content]
     about: dict[str, Any]
 
 
 def _of_database(
-    session: Session, study: StudyRow, settings: StudyFile, tests: bool, responses: Path
+    session: Session, study: StudyRow, settings: StudyFile, tests: bool, folder: Path
 ) -> _OfDatabase:
     frame = pd.DataFrame(with_settings(published_columns(session, study), settings))
     if frame.empty:
         raise no_responses(session, study)
     about = _about(session, study, frame, tests)
+    responses = folder / RESPONSES
     with responses.open("wb") as file:
         file.writelines(table_lines(frame, responses))
-    files = {
+    del frame
+    files: dict[str, Content] = {
+        RESPONSES: responses,
         STUDY: document(about),
         "study.toml": study.settings_text.encode(),
         RULES: document(_rules(settings, tests)),
-        "design.json": document(_design(session, study)),
+        DESIGN: write_document(folder / DESIGN, _design(session, study)),
     }
     return _OfDatabase(files, about)
 
@@ -192,27 +194,6 @@ def recompute(study: bytes, responses: Path) -> Recomputed:
         document(details, DETAIL_DIGITS),
         document(_rules(settings, tests)),
     )
-
-
-def document(value: Any, digits: int = 17) -> bytes:
-    """`value` as JSON whose bytes depend on it alone: keys sorted, floats to `digits` significant digits."""
-    writer = json.JSONEncoder(ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    text = BytesIO()
-    for some in batches(writer.iterencode(_rounded(value, digits)), TOGETHER):  # millions of short strings
-        text.write("".join(some).encode())
-    text.write(b"\n")
-    return text.getvalue()
-
-
-def _rounded(value: Any, digits: int) -> Any:
-    if isinstance(value, float):
-        # Zero has no sign here: -0.0 and 0.0 are one score.
-        return float(f"{value:.{digits}g}") + 0.0
-    if isinstance(value, Mapping):
-        return {str(name): _rounded(part, digits) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(part, digits) for part in value]
-    return value
 
 
 def sha256(data: bytes) -> str:
@@ -281,14 +262,14 @@ def _design(session: Session, study: StudyRow) -> dict[str, Any]:
     )
     return {
         "hash": study.design_hash,
-        "rows": [
+        "rows": (
             {
                 "row": ordinal,
                 "shown_hash": shown,
                 "passages": [[part for part in cell if part is not None] for _, _, *cell in cells],
             }
             for (ordinal, shown), cells in groupby(lines, lambda line: line[:2])
-        ],
+        ),
     }
 
 
@@ -297,7 +278,7 @@ WHAT = {
     STUDY: "every setting with its hash, and what is known of the study besides its answers",
     "study.toml": "the study file as it was written",
     "rule.json": "the exclusion rules in words, with their hashes",
-    "design.json": "the forms, each with its passages as story, position, generator",
+    DESIGN: "the forms, each with its passages as story, position, generator",
     SCORES: f"the output of `humaneval score --json`, keys sorted, floats to {DIGITS} significant digits",
     DETAILS: f"everything else that the report says, floats to {DETAIL_DIGITS} digits",
     "infills/": "the sentences of the generators, with a codebook; without the stories' own sentences",

@@ -5,15 +5,17 @@ A redirect to another site is not followed: simulated answers must not reach oth
 
 from __future__ import annotations
 
+import select
+import string
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from http.cookiejar import CookieJar
 from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.request import Request
 
 from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
@@ -25,6 +27,7 @@ from humaneval.text import command
 UNREACHED = "cannot be reached"
 """In the message of an error if nothing answers."""
 TIMEOUT_SECONDS = 60
+MOST_REDIRECTS = 10
 PATIENCE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds before each reload by a patient person."""
 
@@ -76,8 +79,16 @@ class Page:
         return None
 
 
+class _Answer(NamedTuple):
+    """What a server sent."""
+
+    status: int
+    html: str
+    leads_to: str = ""
+
+
 class Browser:
-    """One person's browser: its own cookies.
+    """One person's browser: its own cookies, and one open connection to each server that it asks.
 
     If a page does not come or the server fails, it is requested again after each of `patience` seconds, as
     by pressing reload. What was posted is posted again; our pages and the marketplace count it once.
@@ -86,69 +97,92 @@ class Browser:
     def __init__(self, patience: Sequence[float] = (), *, program: bool = False) -> None:
         """With `program`, it says to every server that no person uses it."""
         self._patience = patience
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), _SameSite()
-        )
-        if program:
-            self._opener.addheaders = [("User-Agent", PROGRAM)]
+        self._cookies = CookieJar()
+        self._headers = {"User-Agent": PROGRAM} if program else {}
+        self._connections: dict[str, HTTPConnection] = {}
+        weakref.finalize(self, _close, self._connections)
 
     def get(self, url: str) -> Page:
         """Fetch a page. An error page is a page too."""
-        return self._fetch(urllib.request.Request(url))
+        return self._fetch(url)
 
     def submit(self, page: Page, form: FoundForm, entered: Mapping[str, str]) -> Page:
         """Send `form` with its values and `entered`. Only fields that the form has can be sent."""
         unknown = set(entered) - form.names()
         if unknown:
             raise ValueError(f"the form has no field {', '.join(sorted(unknown))}")
-        data = urllib.parse.urlencode({**form.values, **entered})
-        target = urllib.parse.urljoin(page.url, form.action)
+        data = urlencode({**form.values, **entered})
+        target = urljoin(page.url, form.action)
         if form.method == "get":
             return self.get(f"{target}?{data}")
-        return self._fetch(
-            urllib.request.Request(
-                target, data.encode(), {"Content-Type": "application/x-www-form-urlencoded"}
-            )
-        )
+        return self._fetch(target, data.encode())
 
-    def _fetch(self, request: urllib.request.Request) -> Page:
+    def _fetch(self, url: str, sent: bytes | None = None) -> Page:
         for seconds in self._patience:
             try:
-                page = self._fetch_once(request)
+                page = self._fetch_once(url, sent)
             except PlatformError:
                 pass
             else:
                 if page.status not in (400, 429) and page.status < 500:
                     return page
             time.sleep(seconds)
-        return self._fetch_once(request)
+        return self._fetch_once(url, sent)
 
-    def _fetch_once(self, request: urllib.request.Request) -> Page:
+    def _fetch_once(self, url: str, sent: bytes | None) -> Page:
+        """The page at the end of the redirects that stay at this server."""
+        for _ in range(MOST_REDIRECTS):
+            answer = self._ask(url, sent)
+            again = answer.status in (301, 302, 303) or (answer.status in (307, 308) and sent is None)
+            if not again or not answer.leads_to or _server(answer.leads_to) != _server(url):
+                break
+            url, sent = answer.leads_to, None
+        page = parse_page(url, answer.status, answer.html)
+        page.leads_to = answer.leads_to
+        return page
+
+    def _ask(self, url: str, sent: bytes | None) -> _Answer:
+        request = Request(url, sent, self._headers)
+        self._cookies.add_cookie_header(request)
+        if sent is not None:
+            request.add_header("Content-Type", "application/x-www-form-urlencoded")
+        connection = self._connection(url)
         try:
-            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return parse_page(response.url, response.status, response.read().decode("utf-8"))
-        except urllib.error.HTTPError as error:
-            with error:
-                page = parse_page(
-                    error.url or request.full_url, error.code, error.read().decode("utf-8", "replace")
-                )
-                if location := error.headers.get("Location"):
-                    page.leads_to = urllib.parse.urljoin(page.url, location)
-                return page
-        except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+            connection.request(request.get_method(), request.selector, sent, dict(request.header_items()))
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, HTTPException) as error:
+            connection.close()
             raise PlatformError(
-                f"{request.full_url.partition('?')[0]} {UNREACHED}: {error}",
+                f"{url.partition('?')[0]} {UNREACHED}: {error}",
                 f"Check that `{command('serve')}` and the marketplace are running.",
             ) from None
+        self._cookies.extract_cookies(answer, request)
+        if answer.status < 300:
+            return _Answer(answer.status, content.decode("utf-8"))
+        # Bytes that no address can have are read as Latin-1, and are meant to be escaped.
+        onward = quote(answer.headers["Location"] or "", string.punctuation, "latin-1")
+        return _Answer(answer.status, content.decode("utf-8", "replace"), onward and urljoin(url, onward))
+
+    def _connection(self, url: str) -> HTTPConnection:
+        """The connection to a server, which is opened again if the server has closed it."""
+        there = _server(url)
+        if there not in self._connections:
+            kind = HTTPSConnection if urlsplit(url).scheme == "https" else HTTPConnection
+            self._connections[there] = kind(there, timeout=TIMEOUT_SECONDS)
+        connection = self._connections[there]
+        if connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+            connection.close()
+        return connection
 
 
-class _SameSite(urllib.request.HTTPRedirectHandler):
-    def redirect_request(
-        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> urllib.request.Request | None:
-        if urllib.parse.urlsplit(newurl).netloc != urllib.parse.urlsplit(req.full_url).netloc:
-            return None  # its answer is then the redirect itself
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+def _server(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def _close(connections: Mapping[str, HTTPConnection]) -> None:
+    for each in connections.values():
+        each.close()
 
 
 def parse_page(url: str, status: int, html: str) -> Page:
@@ -158,9 +192,7 @@ def parse_page(url: str, status: int, html: str) -> Page:
         root = document_fromstring(html.encode(), HTMLParser(encoding="utf-8"))
     except ParserError:  # a page without content
         return Page(url, status, html, [], [])
-    frames = [
-        urllib.parse.urljoin(url, frame.get("src")) for frame in root.iter("iframe") if frame.get("src")
-    ]
+    frames = [urljoin(url, frame.get("src")) for frame in root.iter("iframe") if frame.get("src")]
     return Page(url, status, html, [_form(form) for form in root.iter("form")], frames)
 
 

@@ -22,7 +22,8 @@ from sqlalchemy import Engine, select
 
 from humaneval.cli.main import main
 from humaneval.report import archive_check
-from humaneval.report.archive import DIGITS, MANIFEST, document, sha256, zipped
+from humaneval.report.archive import DIGITS, MANIFEST, sha256, zipped
+from humaneval.report.archive_document import document
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.tables import StoryRow, WorkerIdentityRow
 from tests.answered import answer
