@@ -103,7 +103,8 @@ class Settings(BaseModel):
         100,
         ge=1,
         le=1_000_000,
-        description="Number of forms that people at one network address may have begun by link and not sent.",
+        description="Number of forms that people at one network address may have begun and not sent: by link,"
+        " or while Prolific does not answer.",
     )
 
     panel_secret: str = Field(

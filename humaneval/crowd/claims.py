@@ -147,7 +147,9 @@ def reopen_in(
         return Opened(Outcome.UNKNOWN)
     if mine.worker is None:  # the id was purged
         return Opened(Outcome.ANSWERED if mine.answered is not None else Outcome.UNKNOWN, mine.id)
-    return open_in(connection, engine, mine.hit, Visit(mine.external_id, mine.worker, now, program=program))
+    # Our own address confirms nothing: anybody gets one who makes up ids while the platform is silent.
+    visit = Visit(mine.external_id, mine.worker, now, program=program, confirmed=mine.confirmed)
+    return open_in(connection, engine, mine.hit, visit)
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:

@@ -29,6 +29,7 @@ class Asker:
         at, said = self._said.get(hit, (-FRESH_SECONDS, 0))
         if not hit or time.monotonic() - at < FRESH_SECONDS:
             return said
+        self._keep(hit, said)  # for those who come meanwhile
         said = 0
         try:
             with waiting():
@@ -36,7 +37,10 @@ class Asker:
             said = standing.in_hand if standing is not None else 0
         except HumanEvalError as error:
             _log.warning("HIT %s at %s: %s", hit, endpoint, error.message)
+        self._keep(hit, said)
+        return said
+
+    def _keep(self, hit: str, said: int) -> None:
         if len(self._said) >= MOST_KEPT:
             self._said.clear()
         self._said[hit] = (time.monotonic(), said)
-        return said

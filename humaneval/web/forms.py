@@ -20,7 +20,7 @@ from humaneval.crowd.answers import (
     seconds_field,
     unscored_field,
 )
-from humaneval.crowd.claims import Opened, Visit, reopen_in
+from humaneval.crowd.claims import GRACE, Opened, Visit, reopen_in
 from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.form_of_row import passages_of
 from humaneval.crowd.form_page import Delivery, Form, render_form
@@ -150,6 +150,14 @@ def _all_given(connection: Connection, openings: Sequence[Opening]) -> list[Give
     found = open_all(connection, openings)
     passages = passages_of(connection, [each.row_id for each in found if each.row_id])
     return [Given(each, passages.get(each.row_id, ())) for each in found]
+
+
+def count_form(hit: FoundHit, assignment_id: int) -> None:
+    """Count a form that was begun at the visitor's address."""
+    terms = hit.settings.hit
+    seconds, expected = 60 * terms.assignment_minutes + GRACE.seconds, 60 * terms.expected_minutes
+    address = request.remote_addr or ""
+    context().open_forms.begun(address, assignment_id, seconds=seconds, expected=expected)
 
 
 def reopened(hit: FoundHit, token: Token) -> Opened:

@@ -308,8 +308,10 @@ def _refusal(hit: FoundHit, found: Opened, leave: str) -> Response | None:
     if outcome is Outcome.IN_HAND:
         token = context().signer.dumps([hit.key, request.query_string.decode()], salt=MOVE)
         action = f"{messages.root()}form/{hit.key}/here"
-        theirs = work_with(found.assignment_id).external_id
-        held = _endpoint(hit).return_url.format(assignment=theirs).partition("#")[0]
+        held = ""
+        if hit.secret:  # else anybody could learn the id of another worker's assignment here
+            theirs = work_with(found.assignment_id).external_id
+            held = _endpoint(hit).return_url.format(assignment=theirs).partition("#")[0]
         return messages.page("in_hand.html", held=held, leave=leave, action=action, token=token)
     if outcome in (Outcome.FULL, Outcome.BEYOND):
         return messages.full(leave)

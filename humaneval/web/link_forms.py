@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint, Response, abort, current_app, g, request
 from werkzeug.datastructures import MultiDict
 
-from humaneval.crowd.claims import GRACE, Opened, Outcome, Visit, answered_by, has_begun
+from humaneval.crowd.claims import Opened, Outcome, Visit, answered_by, has_begun
 from humaneval.crowd.form_of_row import channel_of, form_shown, shown_settings
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
@@ -40,6 +40,7 @@ from humaneval.web.forms import (
     by_program,
     claim_of,
     context,
+    count_form,
     form_page,
     hit_with,
     is_of_another_form,
@@ -132,9 +133,7 @@ def begin(key: str) -> Response:
         giving_way = forms.that_give_way(address)
         found = opened(hit, visit._replace(giving_way=giving_way)) if giving_way else found
     if counted and found.outcome is Outcome.FORM:
-        terms = hit.settings.hit
-        seconds, expected = 60 * terms.assignment_minutes + GRACE.seconds, 60 * terms.expected_minutes
-        forms.begun(address, found.assignment_id, seconds=seconds, expected=expected)
+        count_form(hit, found.assignment_id)
     refusal = _refusal(hit, found, visitor)
     if refusal is not None:
         return refusal

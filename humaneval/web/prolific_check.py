@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.prolific.submission import Session
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import HumanEvalError
+from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.web_server import waiting
+
+AT_ONCE = 8
+"""So many visitors at once may wait for Prolific: each of them holds a thread of the server."""
+SILENT_SECONDS = 5.0
+"""For how long Prolific may be silent while a visitor waits."""
 
 _log = logging.getLogger(__name__)
 
@@ -20,22 +27,33 @@ class Checker:
     def __init__(self, open_at: Callable[[str, str], StudyAtPlatform]) -> None:
         self._open_at = open_at
         self._platforms: dict[str, Prolific] = {}
+        self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def session(self, endpoint: str, study: str, assignment: str) -> Session | None:
         """The submission with this id; None if there is none. Raises HumanEvalError if nobody says."""
-        with waiting():
-            return self._platform(endpoint, study).session(assignment, tries=2)
+        with self._asking():
+            return self._platform(endpoint, study).session(assignment, tries=1, seconds=SILENT_SECONDS)
 
     def given_up(self, endpoint: str, study: str, hit: str) -> frozenset[str]:
         """The submissions whose places are open again, as far as Prolific says."""
         try:
-            with waiting():
+            with self._asking():
                 platform = self._platform(endpoint, study)
                 platform.sessions(hit)
                 return frozenset(platform.given_up(hit))
         except HumanEvalError as error:
             _log.warning("study %s at %s: %s", study, endpoint, error.message)
             return frozenset()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        if not self._places.acquire(blocking=False):
+            raise PlatformError(f"{AT_ONCE} visitors are waiting for Prolific's answers already")
+        try:
+            with waiting():
+                yield
+        finally:
+            self._places.release()
 
     def _platform(self, endpoint: str, study: str) -> Prolific:
         if study not in self._platforms:

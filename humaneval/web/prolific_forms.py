@@ -9,7 +9,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, abort, current_app, g, request
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Opened, Outcome, Visit
+from humaneval.crowd.claims import Opened, Outcome, Visit, has_begun
 from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
@@ -27,6 +27,7 @@ from humaneval.web.forms import (
     by_program,
     claim_of,
     context,
+    count_form,
     form_page,
     hit_with,
     is_of_another_form,
@@ -72,7 +73,17 @@ def begin(key: str) -> Response:
     confirmed = _confirmed(hit, visit)
     if isinstance(confirmed, Response):
         return confirmed
+    forms = context().open_forms
+    counted = not confirmed and not (hit.simulated and visit.program)
+    if (
+        counted
+        and forms.is_crowded(request.remote_addr or "")
+        and not has_begun(context().engine, key, visit.worker)
+    ):
+        return message("crowded_heading", "crowded_link", status=429, forms=forms.most)
     found = opened(hit, visit._replace(confirmed=confirmed))
+    if counted and found.outcome is Outcome.FORM:
+        count_form(hit, found.assignment_id)
     checker = context().checker
     if found.outcome is Outcome.FULL and checker is not None:
         returned = checker.given_up(hit.endpoint, hit.study_name, hit.external_id or "")
@@ -126,6 +137,7 @@ def show(key: str, token: str) -> Response:
     work = work_with(found.assignment_id)
     if found.outcome is Outcome.ANSWERED:
         return _back(hit, outcome_of(context().engine, work))
+    context().open_forms.shown(work.id)
     form = form_shown(context().engine, work.hit, work.row_id)
     return form_page(form, _delivery(key, token))
 
@@ -145,6 +157,7 @@ def answer(key: str, token: str) -> Response:
         if gaps is not None:
             return form_page(gaps, _delivery(key, token), status=422)
         kept(work, fields)
+        context().open_forms.answered(work.id)
         context().answered(hit.endpoint, hit.study_name)
         work = work_of(signed)
     return _back(hit, outcome_of(context().engine, work))

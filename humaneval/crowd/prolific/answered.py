@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from sqlalchemy import Engine, select
 
@@ -27,6 +28,19 @@ def answers_at(engine: Engine, endpoint: str, external_id: str) -> dict[tuple[st
     )
     with reading(engine) as session:
         return {(line.external_id, line.worker): line.fields for line in session.execute(kept)}
+
+
+def unconfirmed_at(engine: Engine, endpoint: str, external_id: str, before: datetime) -> list[str]:
+    """The submissions by name that got a form before then, while Prolific did not say whether they exist, and
+    still hold its row."""
+    held = (
+        select(AssignmentRow.external_id)
+        .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+        .where(HitRow.endpoint == endpoint, HitRow.external_id == external_id)
+        .where(AssignmentRow.holds_row, ~AssignmentRow.confirmed, AssignmentRow.opened_at < before)
+    )
+    with reading(engine) as session:
+        return list(session.scalars(held))
 
 
 def codes_of(engine: Engine, endpoint: str, hit_id: int) -> dict[str, str]:

@@ -37,6 +37,7 @@ PASSES = 3
 TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 """Seconds before the second try, which double, and the longest that a server may ask for."""
+CONNECT_SECONDS, SILENT_SECONDS = 5, 30
 BUSY = 429
 REFERER = "humaneval-toolkit"
 UNSURE_HINT = (
@@ -95,8 +96,8 @@ class ProlificClient:
                 f"prolific_url is {url}: the token would go over the net unencrypted", "Use https."
             )
         self._url, self._token, self._wait = url.rstrip("/"), token, wait
-        timeout = urllib3.Timeout(connect=5, read=30)
-        self._pool = urllib3.PoolManager(num_pools=2, maxsize=4, retries=False, timeout=timeout)
+        self._timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=SILENT_SECONDS)
+        self._pool = urllib3.PoolManager(num_pools=2, maxsize=4, retries=False)
 
     @property
     def url(self) -> str:
@@ -104,10 +105,17 @@ class ProlificClient:
         return self._url
 
     def read(
-        self, what: str, path: str, query: Mapping[str, object] | None = None, *, tries: int = TRIES
+        self,
+        what: str,
+        path: str,
+        query: Mapping[str, object] | None = None,
+        *,
+        tries: int = TRIES,
+        seconds: float | None = None,
     ) -> Any:
-        """What a GET gives. `what` says in messages what it is about, as in "look up a study"."""
-        found = self._patiently(what, "GET", _with_query(path, query or {}), None, tries)
+        """What a GET gives. `what` says in messages what it is about, as in "look up a study". `seconds`: how
+        long each try may be silent, if that is not as usual."""
+        found = self._patiently(what, "GET", _with_query(path, query or {}), None, tries, seconds)
         if not isinstance(found, (dict, list)):
             raise PlatformError(
                 f"{self._url} could not {what}: it answered with a page, which the API does not do",
@@ -231,11 +239,13 @@ class ProlificClient:
             nothing_done=True,
         )
 
-    def _patiently(self, what: str, method: str, path: str, body: object, tries: int) -> Any:
+    def _patiently(
+        self, what: str, method: str, path: str, body: object, tries: int, seconds: float | None = None
+    ) -> Any:
         unsure, attempt = False, 1
         while True:
             try:
-                return self._call(what, method, path, body)
+                return self._call(what, method, path, body, seconds)
             except PlatformError as error:
                 passing = error.code in ("", str(BUSY)) or error.code.startswith("5")
                 unsure = unsure or not error.nothing_done
@@ -246,11 +256,13 @@ class ProlificClient:
             self._wait(FIRST_WAIT * 2 ** (attempt - 1) if asked is None else asked)
             attempt += 1
 
-    def _call(self, what: str, method: str, path: str, body: object) -> Any:
+    def _call(self, what: str, method: str, path: str, body: object, seconds: float | None = None) -> Any:
         part = partial(Told, self._url, what, looked=method == "GET")
-        return _read(self._reply(what, method, path, body).data, part)
+        return _read(self._reply(what, method, path, body, seconds).data, part)
 
-    def _reply(self, what: str, method: str, path: str, body: object) -> urllib3.BaseHTTPResponse:
+    def _reply(
+        self, what: str, method: str, path: str, body: object, seconds: float | None = None
+    ) -> urllib3.BaseHTTPResponse:
         headers = {
             "Authorization": f"Token {self._token}",
             "Accept": "application/json",
@@ -262,7 +274,12 @@ class ProlificClient:
             data = json.dumps(body, ensure_ascii=False).encode()
         try:
             reply = self._pool.request(
-                method, f"{self._url}/api/v1{path}", body=data, headers=headers, redirect=False
+                method,
+                f"{self._url}/api/v1{path}",
+                body=data,
+                headers=headers,
+                redirect=False,
+                timeout=self._timeout if seconds is None else seconds,
             )
         except HTTPError as error:
             raise PlatformError(

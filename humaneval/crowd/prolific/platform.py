@@ -160,9 +160,9 @@ class Prolific:
         """Every submission of a study, in any state, from all pages."""
         return self._submitted.sessions(external_id)
 
-    def session(self, assignment: str, *, tries: int = 3) -> Session | None:
+    def session(self, assignment: str, *, tries: int = 3, seconds: float | None = None) -> Session | None:
         """One submission by its id; None if there is none."""
-        return self._submitted.session(assignment, tries=tries)
+        return self._submitted.session(assignment, tries=tries, seconds=seconds)
 
     def submissions(self, external_id: str) -> Iterator[Submission]:
         """What is submitted by Prolific's word, with the answers that our server has."""

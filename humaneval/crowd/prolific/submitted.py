@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import Engine
 
 from humaneval.crowd.platform import HIT_GONE, Part, Submission
 from humaneval.crowd.prolific.account import Account
-from humaneval.crowd.prolific.answered import answers_at, away_codes
+from humaneval.crowd.prolific.answered import answers_at, away_codes, unconfirmed_at
 from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.decisions import path_of
 from humaneval.crowd.prolific.draft import study_path
@@ -27,9 +27,12 @@ from humaneval.crowd.prolific.submission import (
     session_of,
 )
 from humaneval.errors import PlatformError
+from humaneval.store.types import now
 
 APPROVED_AFTER = timedelta(days=21)
 """Prolific then approves what nobody has decided about."""
+SHOWN_AFTER = timedelta(minutes=1)
+"""A submission that began so long ago is in the list, if there is one."""
 NO_ANSWERS = "submitted at Prolific, but our server has no answers"
 
 
@@ -39,10 +42,12 @@ class Submitted:
     def __init__(self, client: ProlificClient, engine: Engine, endpoint: str, account: Account) -> None:
         self._client, self._engine, self._endpoint, self._account = client, engine, endpoint, account
         self._listed: dict[str, list[Session]] = {}
+        self._listed_at: dict[str, datetime] = {}
         self._unknown: dict[str, list[str]] = {}
 
     def sessions(self, external_id: str) -> list[Session]:
         """Every submission of a study, in any state, from all pages."""
+        asked_at = now()
         try:
             listed = [
                 session_of(each)
@@ -55,12 +60,15 @@ class Submitted:
                 error.code = HIT_GONE
             raise
         self._listed[external_id] = [each for each in listed if each.study in ("", external_id)]
+        self._listed_at[external_id] = asked_at
         return self._listed[external_id]
 
-    def session(self, assignment: str, *, tries: int = 3) -> Session | None:
+    def session(self, assignment: str, *, tries: int = 3, seconds: float | None = None) -> Session | None:
         """One submission by its id; None if there is none."""
         try:
-            told = self._client.read("look up a submission", path_of(assignment), tries=tries)
+            told = self._client.read(
+                "look up a submission", path_of(assignment), tries=tries, seconds=seconds
+            )
         except PlatformError as error:
             if error.code != "404":
                 raise
@@ -117,8 +125,14 @@ class Submitted:
         return {each: Part(told.get(each)) for each in some}
 
     def given_up(self, external_id: str) -> Collection[str]:
-        """The submissions whose places are open again."""
-        return [each.id for each in self._just_listed(external_id) if each.status in REOPENED]
+        """The submissions whose places are open again, and those that somebody has made up: they got a form
+        because Prolific did not answer, and it does not know them."""
+        listed = self._just_listed(external_id)
+        before = self._listed_at[external_id] - SHOWN_AFTER
+        unsure = unconfirmed_at(self._engine, self._endpoint, external_id, before)
+        known = {each.id for each in listed}
+        reopened = [each.id for each in listed if each.status in REOPENED]
+        return [*reopened, *(each for each in unsure if each not in known)]
 
     def returned(self, external_id: str) -> Collection[str]:
         """The submissions that people have given back themselves."""

@@ -1,0 +1,108 @@
+"""While Prolific is silent, nobody knows who comes. What strangers do then takes nothing from anybody."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import urllib3
+
+from humaneval.crowd.prolific import submitted
+from humaneval.market.prolific_standin import Faults
+from humaneval.market.prolific_standin.faults import READING, ProlificFault
+from humaneval.web import prolific_check
+from tests.integration.prolific.people import Person, World
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults(of=ProlificFault)
+
+
+def fall_silent(faults: Faults, kind: str = "unavailable", **more: Any) -> None:
+    faults.replace([ProlificFault(kind=kind, only=READING, **more)], 0)
+
+
+def stranger(world: World, number: int, participant: str = "") -> Person:
+    """Somebody who makes up ids."""
+    person = world.person(f"Stranger {number}")
+    session = f"{0xE0 + number:024x}"
+    ids = f"PROLIFIC_PID={participant or f'{0xA0 + number:024x}'}&SESSION_ID={session}"
+    person.address = f"{world.forms}/prolific/{world.hit().key}?{ids}"
+    person.submission = session
+    return person
+
+
+def test_invented_visitors_give_way_as_soon_as_prolific_answers(
+    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    monkeypatch.setattr(submitted, "SHOWN_AFTER", timedelta(0))
+    ann, ben = world.person("Ann"), world.person("Ben")
+    for each in (ann, ben):
+        assert each.reserve()
+        each.start()
+    fall_silent(faults)
+    ann.open()
+    pages = [stranger(world, number).open() for number in range(4)]
+    assert [page.form(field="form") is not None for page in pages] == [True] * 3 + [False]
+    faults.replace([], 0)
+    assert ben.open().form(field="form") is not None
+    assert len(world.rows()) == 2  # the strangers' are free
+    for each in (ann, ben):
+        each.answer()
+        each.finish()
+    assert world.collect().new == 2
+
+
+def test_collecting_frees_what_strangers_hold(
+    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    fall_silent(faults)
+    for number in range(2):
+        assert stranger(world, number).open().form(field="form") is not None
+    faults.replace([], 0)
+    world.collect()
+    assert len(world.rows()) == 2  # the list may be a moment behind
+    monkeypatch.setattr(submitted, "SHOWN_AFTER", timedelta(0))
+    world.collect()
+    assert world.rows() == []
+
+
+def test_answers_in_another_persons_name_do_not_count_as_theirs(
+    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    assert ann.reserve()
+    ann.start()
+    fall_silent(faults)
+    forger = stranger(world, 1, participant=ann.id)
+    assert forger.open().form(field="form") is not None
+    assert forger.answer()
+    forger.open(forger.form_url)
+    faults.replace([], 0)
+    assert ann.open().form(field="form") is not None
+    ann.answer()
+    ann.finish()
+    found = world.collect()
+    assert (found.submissions, found.new) == (1, 1)
+    monkeypatch.setattr(submitted, "SHOWN_AFTER", timedelta(0))
+    world.collect()
+    assert len(world.rows()) == 1
+
+
+def test_few_visitors_at_once_wait_for_prolific(
+    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    fall_silent(faults, "slow", seconds=2.0)
+    people = [stranger(world, number) for number in range(2 * prolific_check.AT_ONCE)]
+    with ThreadPoolExecutor(len(people)) as pool:
+        pages = list(pool.map(lambda each: each.open(), people))
+    refused = [page for page in pages if page.status == 403]
+    assert 0 < len(refused) < len(people)  # the others were told at once, or got a form
+    assert urllib3.request("GET", f"{world.forms}/assets/form.css").status == 200
