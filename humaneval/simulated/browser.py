@@ -146,7 +146,8 @@ class Browser:
         self._cookies.add_cookie_header(request)
         if sent is not None:
             request.add_header("Content-Type", "application/x-www-form-urlencoded")
-        connection = self._connection(url)
+        there = _server(url)
+        connection = self._connection(there, url)
         try:
             connection.request(request.get_method(), request.selector, sent, dict(request.header_items()))
             answer = connection.getresponse()
@@ -157,6 +158,9 @@ class Browser:
                 f"{url.partition('?')[0]} {UNREACHED}: {error}",
                 f"Check that `{command('serve')}` and the marketplace are running.",
             ) from None
+        if spare := self._connections.pop(there, None):
+            spare.close()
+        self._connections[there] = connection
         self._cookies.extract_cookies(answer, request)
         if answer.status < 300:
             return _Answer(answer.status, content.decode("utf-8"))
@@ -164,15 +168,14 @@ class Browser:
         onward = quote(answer.headers["Location"] or "", string.punctuation, "latin-1")
         return _Answer(answer.status, content.decode("utf-8", "replace"), onward and urljoin(url, onward))
 
-    def _connection(self, url: str) -> HTTPConnection:
-        """The connection to a server, which is opened again if the server has closed it."""
-        there = _server(url)
-        if there not in self._connections:
+    def _connection(self, there: str, url: str) -> HTTPConnection:
+        """A connection to a server, which nobody else has: two tabs may be at work at once."""
+        connection = self._connections.pop(there, None)
+        if connection is None:
             kind = HTTPSConnection if urlsplit(url).scheme == "https" else HTTPConnection
-            self._connections[there] = kind(there, timeout=TIMEOUT_SECONDS)
-        connection = self._connections[there]
-        if connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
-            connection.close()
+            connection = kind(there, timeout=TIMEOUT_SECONDS)
+        elif connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+            connection.close()  # by the server; it is opened again
         return connection
 
 

@@ -105,9 +105,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, Any]]:
     seen: list[tuple[str, str, Any]] = []
     really = ProlificClient._reply
 
-    def recorded(self: ProlificClient, what: str, method: str, path: str, body: object) -> Any:
+    def recorded(self: ProlificClient, what: str, method: str, path: str, body: object, *more: Any) -> Any:
         seen.append((method, path, body))
-        return really(self, what, method, path, body)
+        return really(self, what, method, path, body, *more)
 
     monkeypatch.setattr(ProlificClient, "_reply", recorded)
     return seen
