@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.context import SEED, say, warn_if_open
-from humaneval.cli.market.options import Dollars
+from humaneval.cli.context import say, warn_if_open
+from humaneval.cli.market.options import Dollars, fault_options
 from humaneval.errors import UsageError
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan
@@ -71,13 +71,7 @@ def prolific() -> None:
     show_default=True,
     help="Seconds until approvals in bulk and bonuses can be seen.",
 )
-@click.option(
-    "--faults",
-    metavar="FILE|FAULTS",
-    help="Faults to inject, to test programs: a plan or a file with one. `none` starts without any and lets"
-    " you change them while it runs.",
-)
-@click.option("--fault-seed", type=SEED, default=0, show_default=True, help="Random seed of the faults.")
+@fault_options
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON document.")
 def serve(
     host: str,

@@ -184,7 +184,7 @@ class _Bonus(NamedTuple):
 
 
 def _payment(session: Session, at: StudyAtPlatform, work: AssignmentRow, terms: _Terms) -> PaymentRow:
-    """The ledger's line for this bonus, made if it is not there. UsageError if it has another amount."""
+    """The line of the books for this bonus, made if it is not there. UsageError if it has another amount."""
     payment = session.scalar(
         select(PaymentRow).where(
             PaymentRow.endpoint == at.endpoint,

@@ -67,7 +67,7 @@ class _Order(NamedTuple):
     """The platform's ids of the HIT that is up, if there is one."""
     paid: bool
     payment: int
-    """The ledger's line."""
+    """The line of the books."""
     assignment: str
 
 
@@ -133,7 +133,7 @@ def compensate_worker(
 def _ordered(
     session: Session, at: StudyAtPlatform, work: AssignmentRow, amount: Decimal, reason: str, cost: Cost
 ) -> _Order:
-    """The compensation with its write and its line in the ledger, both made if they are not there."""
+    """The compensation with its write and its line in the books, both made if they are not there."""
     row = _intended(session, at, work, amount, reason)
     payment = _payment(session, at, work, cost, row)
     session.flush()
@@ -151,7 +151,7 @@ def _ordered(
 
 
 def _forget_if_refused(at: StudyAtPlatform, order: _Order) -> bool:
-    """Take the ledger's line back if it is certain that nothing was put up: the person is still unpaid.
+    """Take the line of the books back if it is certain that nothing was put up: the person is still unpaid.
     Returns whether that is certain."""
     with writing(at.engine) as session:
         state = session.scalar(select(OutboxRow.state).where(OutboxRow.token == order.intent.token))
@@ -214,7 +214,7 @@ def _subject(work: AssignmentRow) -> str:
 def _payment(
     session: Session, at: StudyAtPlatform, work: AssignmentRow, cost: Cost, row: OutboxRow
 ) -> PaymentRow:
-    """The ledger's line for the compensation, made if it is not there."""
+    """The line of the books for the compensation, made if it is not there."""
     payment = compensation_of(session, work)
     if payment is None:
         payment = PaymentRow(
@@ -344,7 +344,7 @@ def _publish(at: StudyAtPlatform, order: _Order) -> Published:
 
 
 def settle_compensations(at: StudyAtPlatform) -> int:
-    """Enter the compensations that the platform has paid in the ledger. Returns how many are still due."""
+    """Enter the compensations that the platform has paid in the books. Returns how many are still due."""
     with reading(at.engine) as session:
         due = session.scalars(
             select(PaymentRow).where(

@@ -107,19 +107,14 @@ def prolific(api_url: str) -> Endpoint:
 
 def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
     """The endpoint called `name`. The environment never changes the addresses of sandbox and production."""
-    environment = os.environ if environment is None else environment
-    if name == "local":
-        return local(settings.market_url, settings.market_site)
-    if name == "sandbox":
-        return SANDBOX
-    if name == "link":
-        return link(settings.public_url)
-    if name == "csv":
-        return csv()
-    if name == "prolific":
-        return prolific(settings.prolific_url)
-    if name != "production":
+    if name not in NAMES:
         raise UsageError(f"there is no endpoint {name!r}", f"Endpoints: {', '.join(NAMES)}.")
+    if name == PRODUCTION.name:
+        _refuse_other_addresses(os.environ if environment is None else environment)
+    return known(name, settings)
+
+
+def _refuse_other_addresses(environment: Mapping[str, str]) -> None:
     for variable in ("AWS_ENDPOINT_URL_MTURK", "AWS_ENDPOINT_URL"):
         elsewhere = environment.get(variable, "").rstrip("/")
         if elsewhere and elsewhere != PRODUCTION.api_url:
@@ -127,7 +122,6 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
                 f"{variable} points to {elsewhere}, but the endpoint is production",
                 f"Unset {variable}, or use --to local.",
             )
-    return PRODUCTION
 
 
 def known(name: str, settings: Settings) -> Endpoint:

@@ -176,19 +176,18 @@ def _plain(scores: Sequence[GeneratorScore | Count], level: float, scale: Scale 
             )
             for row in chosen[:MOST_GROUPS]
         ]
-        more = len(chosen) - len(said)
-        return [*said, *([f"{more} more are in the table"] if more else [])]
-    said = [
-        f"{row.generator} went unnoticed in {row.not_identified:,} of {counted(row.n, 'passage')}"
-        f" ({percent(row.score)}\N{NO-BREAK SPACE}%"
-        + (
-            f", {confidence(level)}\N{NO-BREAK SPACE}% interval {percent(row.interval.low)} to"
-            f" {percent(row.interval.high)}\N{NO-BREAK SPACE}%)"
-            if row.interval
-            else ")"
-        )
-        for row in chosen[:MOST_GROUPS]
-    ]
+    else:
+        said = [
+            f"{row.generator} went unnoticed in {row.not_identified:,} of {counted(row.n, 'passage')}"
+            f" ({percent(row.score)}\N{NO-BREAK SPACE}%"
+            + (
+                f", {confidence(level)}\N{NO-BREAK SPACE}% interval {percent(row.interval.low)} to"
+                f" {percent(row.interval.high)}\N{NO-BREAK SPACE}%)"
+                if row.interval
+                else ")"
+            )
+            for row in chosen[:MOST_GROUPS]
+        ]
     more = len(chosen) - len(said)
     return [*said, *([f"{more} more are in the table"] if more else [])]
 

@@ -1,8 +1,8 @@
-"""What the commands of `humaneval market` share: amounts of money, and the marketplace's own file."""
+"""What the commands of `humaneval market` share: amounts of money, faults, and the marketplace's own file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from sqlalchemy import Engine
 
-from humaneval.cli.context import warn_if_open
+from humaneval.cli.context import SEED, warn_if_open
 from humaneval.errors import StoreError
 from humaneval.fees import money
 from humaneval.market import open_market
@@ -35,6 +35,20 @@ database_option = click.option(
     show_default=True,
     help="File of the marketplace.",
 )
+
+
+def fault_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb that serves --faults and --fault-seed."""
+    seed = click.option(
+        "--fault-seed", type=SEED, default=0, show_default=True, help="Random seed of the faults."
+    )
+    plan = click.option(
+        "--faults",
+        metavar="FILE|FAULTS",
+        help="Faults to inject, to test programs: a plan or a file with one. `none` starts without any and"
+        " lets you change them while it runs.",
+    )
+    return plan(seed(verb))
 
 
 @contextmanager

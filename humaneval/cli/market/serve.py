@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from humaneval.cli.context import SEED, App, emit, json_option, say, warn_if_open, with_app
-from humaneval.cli.market.options import Dollars, database_option
+from humaneval.cli.context import App, emit, json_option, say, warn_if_open, with_app
+from humaneval.cli.market.options import Dollars, database_option, fault_options
 from humaneval.errors import UsageError
 from humaneval.market import Faults, Keys, MarketServer, Mode, open_market
 from humaneval.market.faults.admin import TOKEN_HEADER
@@ -62,13 +62,7 @@ DEFAULT_PORT = 8731
     help="Whether workers may sign in with any name, or need an invitation. [default: open on this machine,"
     " else invited]",
 )
-@click.option(
-    "--faults",
-    metavar="FILE|FAULTS",
-    help="Faults to inject, to test programs: a plan or a file with one. `none` starts without any and lets"
-    " you change them while it runs.",
-)
-@click.option("--fault-seed", type=SEED, default=0, show_default=True, help="Random seed of the faults.")
+@fault_options
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON document.")
 @with_app
 def serve(
