@@ -16,6 +16,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,50 @@ def postgres_server() -> Iterator[str]:
 
 
 def serving(folder: Path) -> Iterator[str]:
+    with own_server(folder) as server:
+        yield server.url
+
+
+@dataclass
+class Server:
+    """A server that runs, and that can be started again."""
+
+    folder: Path
+    programs: Path
+    another: dict[str, Any]
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@/postgres?host={self.folder / 'socket'}"
+
+    def start(self) -> None:
+        # No power is cut here, so nothing waits for a disk.
+        quick = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses="]
+        options = [word for q in quick for word in ("-c", q)]
+        log, data = self.folder / "log", self.folder / "data"
+        with log.open("ab") as written:
+            self.process = subprocess.Popen(
+                [self.programs / "postgres", "-D", data, "-k", self.folder / "socket", *options],
+                stdout=written,
+                stderr=written,
+                cwd=self.folder,
+                start_new_session=True,  # Ctrl-C reaches the tests, and they end the server
+                preexec_fn=_ends_with_its_parent,
+                **self.another,
+            )
+        _await(data / "postmaster.pid", self.process, log)
+
+    def stop(self) -> None:
+        """End every connection, and then the server."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(PATIENCE)
+
+
+@contextmanager
+def own_server(folder: Path) -> Iterator[Server]:
+    """A server of its own in a folder that any user may enter."""
     programs, sockets, data = _copied(folder), folder / "socket", folder / "data"
     another = _another_user()
     for owned in (sockets, data):
@@ -57,25 +103,12 @@ def serving(folder: Path) -> Iterator[str]:
     subprocess.run(
         [programs / "initdb", "-D", data, *options], check=True, capture_output=True, cwd=folder, **another
     )
-    # No power is cut here, so nothing waits for a disk.
-    quick = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses="]
-    log = folder / "log"
-    with log.open("wb") as written:
-        server = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-k", sockets, *(word for q in quick for word in ("-c", q))],
-            stdout=written,
-            stderr=written,
-            cwd=folder,
-            start_new_session=True,  # Ctrl-C reaches the tests, and they end the server
-            preexec_fn=_ends_with_its_parent,
-            **another,
-        )
+    server = Server(folder, programs, another)
+    server.start()
     try:
-        _await(data / "postmaster.pid", server, log)
-        yield f"postgresql://postgres@/postgres?host={sockets}"
+        yield server
     finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(PATIENCE)
+        server.stop()
 
 
 def _copied(folder: Path) -> Path:

@@ -6,8 +6,9 @@ import errno
 import json
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TextIO, cast
@@ -232,6 +233,17 @@ def _plain(message: str) -> str:
     return message
 
 
+def _as_value(error: click.ClickException, words: Sequence[str]) -> str:
+    """What to type if an unknown option is a value, as an id that begins with a hyphen is; else nothing."""
+    if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
+        return ""
+    meant = next((word for word in words if word.startswith(error.option_name)), "")
+    if not meant or not any(isinstance(each, click.Argument) for each in error.ctx.command.params):
+        return ""
+    rest = [word for word in words if word not in (meant, "--")]
+    return f"If {meant} is an id, put it last, after --: `{shlex.join(['humaneval', *rest, '--', meant])}`"
+
+
 def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
     """Call the verb. An error goes to stderr and to `tell`; a fault of the program keeps its traceback."""
     try:
@@ -247,14 +259,17 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
     except click.ClickException as error:
         vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"
+        as_value = _as_value(error, sys.argv[1:] if arguments is None else arguments)
         failure = _Failure(
             UsageError.__name__ if isinstance(error, click.UsageError) else type(error).__name__,
             error.format_message(),
-            f"See `{where} --help`.",
+            as_value or f"See `{where} --help`.",
             error.exit_code,
         )
         with suppress(OSError):
             error.show()
+        if as_value:
+            _complain(f"  {as_value}")
     except (click.Abort, KeyboardInterrupt):
         failure = _Failure("Stopped", "Stopped.", "Run the same command again to continue.", 130)
         _complain(f"{failure.message} {failure.hint}")

@@ -124,7 +124,11 @@ def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static:
     found_again = 0 if options.dry_run else adopt(at)
     look(at, up(at.study, at.endpoint))
     plan = _plan(at, options, static, top_up)
-    found_again += plan.found
+    if plan.hits and not options.dry_run and (older := adopt(at)):
+        # An older copy of the database was put back. Nobody pays for these again.
+        found_again += older
+        look(at, up(at.study, at.endpoint))
+        plan = plan_hits(at, static=static)
     if not options.as_json:
         _tell_plan(at, plan)
     if options.dry_run:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.adopt import adopt
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
@@ -63,8 +62,6 @@ class PublishPlan:
     """The hourly wage, in dollars, of a worker who takes the expected minutes."""
     keys: frozenset[str]
     """The keys of the HITs that the cost covers, and the subjects of `more_places`."""
-    found: int = 0
-    """HITs of the plan that were up already although our database did not say so. They are recorded now."""
     more_places: int = 0
     """How many places HITs that are up still get; `assignments` and the cost count them, too."""
 
@@ -135,14 +132,11 @@ def plan_hits(
     _refuse_other_currency(at)
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
     plan = _stored(at, static, top_up, invitations, dry_run=dry_run)
-    if not plan.hits or at.endpoint in UNASKED:
+    if not (dry_run and plan.hits) or at.endpoint in UNASKED:
         return plan
-    # If an older copy of the database was put back, HITs are up that nobody must pay for again.
-    if dry_run:
-        there = at.platform.find(plan.keys)
-        return _stored(at, static, top_up, invitations, dry_run=True, there=there) if there else plan
-    found = adopt(at)
-    return replace(_stored(at, static, False, invitations, dry_run=False), found=found) if found else plan
+    # What `adopt` would find.
+    there = at.platform.find(plan.keys)
+    return _stored(at, static, top_up, invitations, dry_run=True, there=there) if there else plan
 
 
 def _stored(

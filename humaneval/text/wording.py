@@ -183,5 +183,16 @@ def command(*words: object) -> str:
 
     >>> command("publish", "my study", "--to", "local")
     "humaneval publish 'my study' --to local"
+    >>> command("approve", "study", "-abc", "--to", "local")
+    'humaneval approve study --to local -- -abc'
     """
-    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *map(str, words)])
+    said = [str(word) for word in words]
+    # An id may begin with a hyphen. After an option it is this option's value.
+    ids = [
+        at
+        for at, word in enumerate(said)
+        if word.startswith("-") and not word.startswith("--") and not said[at - 1].startswith("--")
+    ]
+    rest = [word for at, word in enumerate(said) if at not in ids]
+    last = ["--", *(said[at] for at in ids)] if ids else []
+    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *rest, *last])

@@ -435,3 +435,14 @@ def test_score_begins_with_its_conclusion_and_keeps_the_methods_for_details(
     assert "Wilson" not in said
     assert "--details" in said
     assert "Wilson" in more
+
+
+def test_an_id_that_begins_with_a_hyphen_is_taken_as_the_error_says(command: Command) -> None:
+    said = command("approve", "study", "-abc", "--to", "link")
+    assert (said.code, "No such option '-a'" in said.err) == (2, True)
+    advice = said.err.splitlines()[-1]
+    assert advice == "  If -abc is an id, put it last, after --: `humaneval approve study --to link -- -abc`"
+    followed = command("approve", "study", "--to", "link", "--", "-abc")
+    assert "study" in followed.err
+    assert "option" not in followed.err
+    assert "is an id" not in command("approve", "study", "x", "--too", "link").err
