@@ -197,15 +197,31 @@ def test_twenty_thousand_schedules_double_nothing_and_lose_nothing(part: int, wi
     try_all(wide_world, RARELY, range(first, first + 200), REACHED)
 
 
-def test_a_schedule_that_fails_is_shown_short(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wait(hours: int) -> None:
+class Stopped:
+    """A world where nothing happens, and where time cannot pass."""
+
+    def __init__(self) -> None:
+        self.tried: list[list[str]] = []
+
+    def begin(self, seed: int) -> None:
+        self.tried.append([])
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: self.tried[-1].append(name)
+
+    def wait(self, minutes: int) -> None:
         raise AssertionError("time stood still")
 
-    monkeypatch.setattr(world, "wait", wait)
+
+def test_a_schedule_that_fails_is_shown_short() -> None:
     with pytest.raises(ExceptionGroup, match="schedules from 0 to") as failure:
-        try_all(world, OFTEN, range(50), ())
+        try_all(world := Stopped(), OFTEN, range(50), ())
     assert [str(each) for each in failure.value.exceptions] == ["time stood still"] * ENOUGH
     for each in failure.value.exceptions:
         (note,) = each.__notes__
         assert note.count("(") == 2
         assert "('wait', (" in note
+    settled = [names for names in world.tried if names[-1] == "check_settled"]
+    assert settled
+    assert all(names[0] == "open" for names in world.tried)
+    assert all(names[-2] == "settle" for names in settled)
