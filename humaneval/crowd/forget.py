@@ -139,7 +139,5 @@ def _delete(session: Session, person: Person, about: Mapping[Table, Lines]) -> N
     for of in reversed([of for of in about if of.name not in STAYS]):
         for line in about[of]:
             session.execute(delete(of).where(*(key == line[key.name] for key in of.primary_key.columns)))
-    if person.external_id is not None:
-        secret = stored_secret(session, EXCLUSION_KEY)
-        of = exclusion_hash(secret, person.endpoint, person.external_id)
-        session.merge(ForgottenRow(hash=of))
+    secret = stored_secret(session, EXCLUSION_KEY)
+    session.merge(ForgottenRow(hash=exclusion_hash(secret, person.pseudonym)))

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.platform import Submission
-from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hash, pseudonym
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hashes, pseudonym
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.meta import stored_secret
 from humaneval.store.tables import AssignmentRow, ForgottenRow, MetaRow, WorkerRow
@@ -27,8 +27,9 @@ def left_alone(session: Session, endpoint: str, submissions: Sequence[Submission
     key = b"" if other is None else bytes.fromhex(other.value)
     left = []
     for one in submissions:
-        known = pseudonym(own, endpoint, one.worker) in purged.get(one.external_id, ())
-        left.append(known or (bool(gone) and exclusion_hash(key, endpoint, one.worker) in gone))
+        name = pseudonym(own, endpoint, one.worker)
+        known = name in purged.get(one.external_id, ())
+        left.append(known or bool(gone & exclusion_hashes(key, name, endpoint, one.worker)))
     return left
 
 

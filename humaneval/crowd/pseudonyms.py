@@ -16,14 +16,11 @@ from sqlalchemy.orm import Session
 
 from humaneval.errors import UsageError
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
-from humaneval.store.meta import stored_secret
 from humaneval.store.tables import ForgottenRow, MetaRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import padded, table
 
 EXCLUSION_KEY = "exclusion key"
 """Another secret, made when the first worker is forgotten: its hashes match no pseudonym of an export."""
-_exclusion_key = select(table(MetaRow).c.value).where(table(MetaRow).c.key == EXCLUSION_KEY)
-_is_forgotten = select(table(ForgottenRow).c.hash).where(table(ForgottenRow).c.hash == bindparam("of"))
 _KEYS = select(table(MetaRow).c.key, table(MetaRow).c.value).where(
     table(MetaRow).c.key.in_((PSEUDONYM_KEY, EXCLUSION_KEY))
 )
@@ -48,18 +45,15 @@ def pseudonym(key: bytes, endpoint: str, external_id: str) -> str:
     return "w" + digest.hex()[:12]
 
 
-def exclusion_hash(key: bytes, endpoint: str, external_id: str) -> str:
-    """HMAC-SHA-256 of the platform's worker id under `key`, in 64 hex digits."""
-    return hmac.digest(key, f"{endpoint}\n{external_id}".encode(), "sha256").hex()
+def exclusion_hash(key: bytes, name: str) -> str:
+    """HMAC-SHA-256 of a pseudonym under `key`, in 64 hex digits: it is known when the id is gone, too."""
+    return hmac.digest(key, name.encode(), "sha256").hex()
 
 
-def is_forgotten(connection: Connection, endpoint: str, external_id: str) -> bool:
-    """Whether the worker with this id was forgotten."""
-    key = connection.scalar(_exclusion_key)
-    if key is None:
-        return False
-    of = exclusion_hash(bytes.fromhex(key), endpoint, external_id)
-    return connection.execute(_is_forgotten, {"of": of}).first() is not None
+def exclusion_hashes(key: bytes, name: str, endpoint: str, external_id: str) -> frozenset[str]:
+    """What may be kept of a forgotten worker with this name and id. Old databases have a hash of the id."""
+    of_the_id = hmac.digest(key, f"{endpoint}\n{external_id}".encode(), "sha256").hex()
+    return frozenset({exclusion_hash(key, name), of_the_id})
 
 
 def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
@@ -73,12 +67,13 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     known = session.scalar(query)
     if known is not None:
         return known
-    if is_forgotten(session.connection(), endpoint, external_id):
+    names = _named(session.connection(), endpoint, [external_id])
+    if not names:
         raise UsageError(
             "this worker was forgotten, and is kept out of every study of this database",
             "Nothing about them can be stored, so leave them out.",
         )
-    name = pseudonym(stored_secret(session, PSEUDONYM_KEY), endpoint, external_id)
+    name = names[external_id]
     try:
         with session.begin_nested():
             # There already if the id was purged.
@@ -159,16 +154,18 @@ def _add_identities(connection: Connection, endpoint: str, workers: Mapping[str,
 def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
     """The pseudonyms of these workers, without those that were forgotten."""
     keys = {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
-    if EXCLUSION_KEY in keys:
-        hashes = {each: exclusion_hash(keys[EXCLUSION_KEY], endpoint, each) for each in external_ids}
-        forgotten = set(connection.scalars(_FORGOTTEN, {"of": padded(list(hashes.values()))}))
-        external_ids = [each for each in external_ids if hashes[each] not in forgotten]
     if PSEUDONYM_KEY not in keys and external_ids:
         # Not in a session of its own: what it adds is gone when it ends, and so would be the key.
         secret = {"key": PSEUDONYM_KEY, "value": secrets.token_hex(32)}
         connection.execute(_adding(connection).meta, secret)
         keys |= {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
-    return {each: pseudonym(keys[PSEUDONYM_KEY], endpoint, each) for each in external_ids}
+    names = {each: pseudonym(keys[PSEUDONYM_KEY], endpoint, each) for each in external_ids}
+    if EXCLUSION_KEY not in keys:
+        return names
+    hashes = {of: exclusion_hashes(keys[EXCLUSION_KEY], name, endpoint, of) for of, name in names.items()}
+    asked = [one for two in hashes.values() for one in two]
+    gone = set(connection.scalars(_FORGOTTEN, {"of": padded(asked)}))
+    return {each: name for each, name in names.items() if not hashes[each] & gone}
 
 
 class _Adding(NamedTuple):

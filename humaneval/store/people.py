@@ -25,7 +25,8 @@ class ConsentTextRow(Base):
 
 
 class ForgottenRow(Base):
-    """A keyed hash of somebody's id, only to keep them out. It has no date and leads to nothing else."""
+    """A keyed hash of somebody's pseudonym, only to keep them out. It has no date and leads to nothing else.
+    Of people who were forgotten under older versions it is one of the platform's id."""
 
     __tablename__ = "forgotten"
 

@@ -18,6 +18,7 @@ from humaneval.crowd.forget import forget
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.personal_data import find_person, names_in_exports, rows_about
+from humaneval.crowd.pseudonyms import strangers
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.published_hits import preview_urls
@@ -26,7 +27,7 @@ from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.crowd.uncollected import would_collect
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, ForgottenRow, PaymentRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.stored import open_study
@@ -121,6 +122,25 @@ def test_a_purge_leaves_scores_and_books_and_no_id(
         notify_workers(at, workers=[somebody(sqlite_engine)], subject="S", text="T")
     assert notify_workers(at, subject="S", text="To all who have an id").sent == 0
     assert forget(sqlite_engine, ids[0]).payments == 2
+
+
+def test_somebody_whose_id_was_purged_is_forgotten_by_name_and_does_not_come_back(
+    engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+) -> None:
+    at = paid(engine, put_up, person, platform)
+    whose, before = person("Ada").id, spent(open_study(engine, "study"))
+    with reading(engine) as session:
+        name = find_person(session, whose).pseudonym
+    purge(engine, now(), now())
+    assert forget(engine, name).payments == 2
+    assert would_collect(at).new == 0
+    collect_work(at)
+    approve_work(at)
+    assert spent(open_study(engine, "study")) == before
+    assert (reconcile(at).unexplained, reconcile(at).differences) == (Decimal(0), ())
+    with writing(engine) as session:
+        assert not session.scalars(select(WorkerIdentityRow)).all()
+        assert strangers(session.connection(), platform.endpoint.name, [whose, "Eve"]).keys() == {"Eve"}
 
 
 def somebody(engine: Engine) -> str:

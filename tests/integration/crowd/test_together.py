@@ -18,12 +18,13 @@ from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.outbox import hold_study_at
-from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash
+from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash, exclusion_hashes, pseudonym
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.store_answers import Sending, keep_all, keep_answers
 from humaneval.crowd.stored_claim import find_work
 from humaneval.crowd.study_at import open_study_at
 from humaneval.store.engine import connected, open_engine, reading, writing
+from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.meta import stored_secret
 from humaneval.store.tables import (
     AnswerRow,
@@ -72,8 +73,12 @@ def test_people_who_come_at_once_get_the_next_rows_in_few_statements(planned: En
     hits = hits_of(planned)
     opened(planned, [(hits[0], visit("known"))])
     with writing(planned) as session:
-        key = stored_secret(session, EXCLUSION_KEY)
-        session.add(ForgottenRow(hash=exclusion_hash(key, hits[4].endpoint, "gone")))
+        key, own = stored_secret(session, EXCLUSION_KEY), stored_secret(session, PSEUDONYM_KEY)
+        at = hits[4].endpoint
+        session.add(ForgottenRow(hash=exclusion_hash(key, pseudonym(own, at, "gone"))))
+        name = pseudonym(own, at, "gone before")  # by a version that kept a hash of the id
+        (of,) = exclusion_hashes(key, name, at, "gone before") - {exclusion_hash(key, name)}
+        session.add(ForgottenRow(hash=of))
     crowd = [(hits[number // 9], visit(f"W{number}")) for number in range(1, 31)]
     with statements(planned) as seen:
         found = opened(planned, crowd)
@@ -88,10 +93,11 @@ def test_people_who_come_at_once_get_the_next_rows_in_few_statements(planned: En
         (hits[3], visit("twice", assignment="3other")),
         (hits[3], visit("W31", assignment="3W1")),  # an id that somebody else has
         (hits[4], visit("gone")),
+        (hits[4], visit("gone before")),
     ]
     outcomes = [each.outcome for each in opened(planned, odd)]
     assert outcomes[:3] == [Outcome.FORM, Outcome.BEYOND, Outcome.FORM]
-    assert outcomes[4:] == [Outcome.FORM, Outcome.KEPT_OUT]
+    assert outcomes[4:] == [Outcome.FORM, Outcome.KEPT_OUT, Outcome.KEPT_OUT]
     with reading(planned) as session:
         held = session.scalars(select(AssignmentRow.row_id).where(AssignmentRow.holds_row)).all()
         assert len(held) == len(set(held))
