@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain
 from math import log
 from typing import NamedTuple
 
 from humaneval.errors import InputError
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+_CUT = bytes(one if one in b"'_" or chr(one).isalnum() else 32 for one in range(128)) + bytes(128)
+"""What no word of ASCII has becomes a space."""
 
 PLACES = ("first", "second", "third", "fourth", "last")
 """Cues that go by place alone."""
@@ -50,7 +52,17 @@ class CueScore(NamedTuple):
 
 def word_counts(texts: Iterable[str]) -> Counter[str]:
     """How often each word occurs in `texts`, in any case: the measure of "rare"."""
-    return Counter(chain.from_iterable(map(_words, texts)))
+    found: Counter[str] = Counter()
+    runs: Counter[bytes] = Counter()
+    for text in texts:
+        if text.isascii():  # cut without a pattern, which takes several times as long
+            runs.update(text.lower().encode().translate(_CUT).split())
+        else:
+            found.update(_words(text))
+    for run, times in runs.items():
+        for word in _WORD.findall(run.decode()):
+            found[word] += times
+    return found
 
 
 def cues(frequencies: Mapping[str, int], places: Collection[int] = ()) -> dict[str, Cue]:

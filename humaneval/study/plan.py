@@ -14,11 +14,12 @@ from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_count
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
 from humaneval.store.responses import READ_TOGETHER, rows_in
+from humaneval.store.stories import STORED_TEXT, of_split, running_text
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.study.own_blanks import stored_blanks
 from humaneval.study.stored import Study, length_of_study
-from humaneval.study.usable_infills import drawn_stories
+from humaneval.study.usable_infills import drawn_stories, text_hash
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0, sentences: int = SENTENCES) -> Plan:
@@ -125,7 +126,7 @@ def cues_of(study: Study) -> tuple[CueScore, ...]:
     if not study.settings.asked.marks_sentence:
         return ()
     with reading(study.engine) as session:
-        counts = word_counts(_sentences(session))
+        counts = word_counts(_texts(session))
         passages = session.execute(
             select(PassageRow.sentences, GeneratorRow.name, PassageRow.position)
             .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
@@ -159,14 +160,18 @@ def _stories_left(session: Session, study: Study) -> int:
         .group_by(InfillRow.story_id)
         .having(func.count(InfillRow.generator_id.distinct()) == len(design.generators))
     )
-    drawn = drawn_stories(session, study.settings, only=stored_blanks(session, study.id))
-    ready = set(session.scalars(filled))
-    return len({story.text for story in drawn if story.id in ready})
+    only = stored_blanks(session, study.id)
+    if design.stories:  # whether they have infills or not, the first so many are the study's
+        drawn, ready = drawn_stories(session, study.settings, only=only), set(session.scalars(filled))
+        return len({story.text for story in drawn if story.id in ready})
+    there = session.execute(
+        select(StoryRow.key, STORED_TEXT).where(of_split(session, design.split), StoryRow.id.in_(filled)),
+        execution_options={"yield_per": READ_TOGETHER},
+    )
+    return len({text_hash(stored) for key, stored in there if only is None or key in only})
 
 
-def _sentences(session: Session) -> Iterator[str]:
-    """Every sentence of every story, and never more than some thousand at once."""
-    for sentences in session.scalars(
-        select(StoryRow.sentences), execution_options={"yield_per": READ_TOGETHER}
-    ):
-        yield from sentences
+def _texts(session: Session) -> Iterator[str]:
+    """The text of every story, and never more than some thousand at once."""
+    stored = session.scalars(select(STORED_TEXT), execution_options={"yield_per": READ_TOGETHER})
+    return map(running_text, stored)

@@ -23,7 +23,7 @@ from humaneval.errors import DesignError
 from humaneval.infills.rest_of_story import REST
 from humaneval.scoring.questions.question import Condition
 from humaneval.store.engine import ASKED_FOR, batches
-from humaneval.store.stories import AUTO, of_split, splits_hint
+from humaneval.store.stories import AUTO, STORED_TEXT, of_split, running_text, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.study.unusable_infills import refuse_nothing, refuse_unfit, unfit_infills
@@ -237,17 +237,14 @@ def drawn_stories(
     session: Session, study: StudyFile, until: datetime | None = None, only: Only | None = None
 ) -> list[Drawn]:
     """The stories of the study's design, as of now or of `until`. Raises DesignError without any."""
-    query = select(StoryRow.id, StoryRow.key, StoryRow.sentences).where(
-        of_split(session, study.design.split, until)
-    )
+    query = select(StoryRow.id, StoryRow.key, STORED_TEXT).where(of_split(session, study.design.split, until))
     stories: list[Drawn] = []
     texts: set[bytes] = set()
     lines = session.execute(query.order_by(StoryRow.id), execution_options={"yield_per": AT_ONCE})
-    for number, key, sentences in lines:
+    for number, key, stored in lines:
         if only is not None and key not in only:
             continue
-        read = as_read(sentences).encode("utf-8", "surrogatepass")
-        text = hashlib.blake2b(read, digest_size=16).digest()
+        text = text_hash(stored)
         texts.add(text)
         if study.design.stories and len(texts) > study.design.stories:
             break
@@ -258,6 +255,12 @@ def drawn_stories(
         what = f"of split {split!r}" if split not in ("", AUTO) else "in the database"
         raise DesignError(f"there are no stories {what}", splits_hint(session))
     return stories
+
+
+def text_hash(stored: str) -> bytes:
+    """The hash of a story's text, from its `STORED_TEXT`: of two stories that read alike, the same."""
+    read = as_read([running_text(stored)]).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(read, digest_size=16).digest()
 
 
 def length_of(

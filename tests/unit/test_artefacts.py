@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
 
 from humaneval.errors import InputError
@@ -61,3 +64,10 @@ def test_each_generator_has_its_own_line() -> None:
 def test_no_passages_are_said() -> None:
     with pytest.raises(InputError, match="no passages"):
         cue_scores([], {})
+
+
+def test_words_are_counted_alike_in_every_script() -> None:
+    texts = ["The cat's mat: 'tis THE_mat.", "a''b dogs' x1", "Café’s the Ünder", '["one.", "Two-one"]']
+    wanted = Counter(word for text in texts for word in re.findall(r"\w+(?:['’]\w+)*", text.casefold()))
+    assert word_counts(texts) == wanted
+    assert (wanted["cat's"], wanted["tis"], wanted["dogs"], wanted["the"]) == (1, 1, 1, 2)

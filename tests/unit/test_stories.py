@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from humaneval.errors import InputError, UsageError
+from humaneval.planning.cues import word_counts
+from humaneval.store.stories import running_text
 from humaneval.stories import Reading, parse_mapping, read_stories
+from humaneval.text import as_read
 
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
 SOUP = (
@@ -704,3 +707,14 @@ def test_a_seventh_column_that_some_stories_fill_is_too_many(write: Callable[...
     longer = [f"{lines[0]},Too much.", *(f"{line}," for line in lines[1:])]
     read = read_stories(write("\n".join([header, *longer])), sentences=6)
     assert [problem.reason for problem in read.problems] == ["more than 6 sentences"]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [["He ran.", "It rained."], ["“No”, he said.", 'A "1"\n\\.'], ["Да.", "e\u0301", "\u0301a"], []],
+)
+@pytest.mark.parametrize("escaped", [True, False])
+def test_a_story_reads_as_it_is_stored(sentences: list[str], escaped: bool) -> None:
+    stored = running_text(json.dumps(sentences, ensure_ascii=escaped))
+    assert as_read([stored]) == as_read(["\n".join(sentences)])
+    assert word_counts([stored]) == word_counts(sentences)
