@@ -50,6 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", choices=tuple(FEW), default="small")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32, 128])
+    parser.add_argument("--blanks", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--samples", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path)
@@ -76,7 +77,7 @@ def main() -> None:
             systems["ctranslate2"] = compiled(bench, folder)
         for batch in options.batches:
             for blanks, samples in SHAPES[:1] if batch == 1 else SHAPES:
-                if samples not in options.samples:
+                if blanks not in options.blanks or samples not in options.samples:
                     continue
                 rows = bench.rows(ALONE[options.model] if batch == 1 else batch, blanks, samples)
                 record = measure(bench, systems, rows, batch, options)
