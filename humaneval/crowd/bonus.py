@@ -3,6 +3,8 @@ first."""
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
@@ -34,6 +36,8 @@ from humaneval.text import command
 MAX_PURPOSE = 100
 PREPARED, TOTAL = "prepared", "total"
 """Where the id and the sum of a payment that was set up stand in the request."""
+BEGUN = "begun"
+"""There if this database has noted at the platform that the payment begins."""
 
 
 class BonusPaid(NamedTuple):
@@ -179,6 +183,9 @@ class _Bonus(NamedTuple):
     """What this may cost with fees: the sum that somebody agreed to."""
     given_back: bool
     """The work is no longer submitted: only what was paid before is looked up."""
+    purpose: str
+    begun: bool
+    """Whether this database has noted at the platform that it begins."""
 
 
 def _payment(session: Session, at: StudyAtPlatform, work: AssignmentRow, terms: _Terms) -> PaymentRow:
@@ -240,6 +247,8 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         row.state == "pending" and PREPARED in row.request,
         payment.amount + payment.fee,
         payment.kind == BONUS and work.state not in COLLECTED,
+        payment.purpose,
+        BEGUN in row.request,
     )
 
 
@@ -264,6 +273,7 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
                 "The person has given the work back, or their time ran out.",
                 nothing_done=True,
             )
+        _begin(at, bonus)
         token = _prepared(at, bonus) or bonus.intent.token
         at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
         return True
@@ -277,6 +287,34 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
         return {"amount": str(bonus.amount)}
 
     return perform(at.engine, bonus.intent, pay, record)
+
+
+def _begin(at: StudyAtPlatform, bonus: _Bonus) -> None:
+    """Note at Prolific whom this bonus is paid to, before it is paid. PlatformError if it was noted before.
+
+    Prolific shows a payment late, and its call has no token. If an older copy of the database is put back in
+    between, this note is all that says so. People with several forms may get several bonuses: not theirs.
+    """
+    if not isinstance(at.platform, Prolific) or at.settings.design.rows_per_annotator > 1:
+        return
+    number = hashlib.sha256(f"{at.name}\n{at.study.design_hash}\n{bonus.purpose}".encode()).hexdigest()[:8]
+    name = f"Bonus of study {at.name}, no. {number}"
+    group = at.platform.make_list(name, f"Who got the bonus {bonus.purpose!r}, or may get it. Do not change.")
+    if not bonus.begun:
+        if bonus.worker in at.platform.account.members(group):
+            raise PlatformError(
+                f"{at.endpoint} has noted that this bonus for {bonus.assignment} began before, and does not"
+                " show it yet",
+                "Nothing was paid now: an older copy of the database may have been put back. Run the command"
+                f" again in an hour. If {at.endpoint}'s own page shows no payment then, pay it under another"
+                " purpose: --purpose NAME.",
+                nothing_done=True,
+            )
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            row = session.get_one(OutboxRow, bonus.intent.id)
+            row.request = {**row.request, BEGUN: True}
+    at.platform.put_on_list(group, bonus.worker)
 
 
 def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
@@ -312,6 +350,22 @@ def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
 def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
     what = f"purpose {payment.purpose}" if payment.kind == BONUS else payment.kind
     return f"assignment {work.external_id} worker {work.worker_id} {what}"
+
+
+def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
+    """Raise PlatformError if the platform shows a bonus for this work that our books do not have as paid."""
+    with reading(at.engine) as session:
+        known = select(PaymentRow.amount).where(
+            PaymentRow.assignment_id == work.id, PaymentRow.state == "paid", ~PaymentRow.elsewhere
+        )
+        booked = Counter(session.scalars(known.where(PaymentRow.kind.in_(bonus_kinds(at)))))
+    unknown = Counter(there.amount for there in at.platform.bonuses(work.external_id)) - booked
+    for amount in unknown:
+        enters = command("compensate", at.name, work.external_id, "--to", at.endpoint, "--amount", amount)
+        raise PlatformError(
+            f"{at.endpoint} shows a bonus of {at.sign}{amount} for {work.external_id} that the books lack",
+            f"Nothing was entered. This enters it, and pays nothing again: `{enters} --reason REASON`",
+        )
 
 
 def _never_paid(session: Session, payment: PaymentRow) -> bool:

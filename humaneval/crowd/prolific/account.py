@@ -144,6 +144,12 @@ class Account:
             return False
         return not there.get("is_deleted")
 
+    def members(self, group: str) -> set[str]:
+        """The participants of a group."""
+        told = self._client.read("list a group", f"/participant-groups/{group}/participants/")
+        listed = told.get("results", []) if isinstance(told, dict) else told
+        return {str(each["participant_id"]) for each in listed}
+
     def change_group(self, group: str, participant: str, *, into: bool) -> None:
         """Put a participant into a group, or take them out. Twice is the same as once."""
         self._client.set(

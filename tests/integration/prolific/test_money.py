@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -19,6 +20,7 @@ from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.notify import notify_workers
+from humaneval.crowd.paid_elsewhere import pay_elsewhere
 from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
@@ -201,6 +203,51 @@ def test_a_bonus_that_a_restored_backup_does_not_know_is_found_and_not_sent_agai
     assert pay(world, ann, purpose="another") == "paid"
     assert bonuses(world, ann) == [Decimal("0.50")] * 2
     assert reconcile(world.at()).differences == ()
+
+
+def test_a_bonus_that_prolific_does_not_show_yet_is_not_paid_again_after_a_restored_backup(
+    world: World, backup: Callable[[], Callable[[], None]]
+) -> None:
+    world.publish()
+    ann, ben = world.answered_by("Ann", "Ben")
+    world.collect()
+    books = world.server.books
+    books.terms = replace(books.terms, delay=timedelta(hours=1))
+    put_back = backup()
+    with pytest.raises(PlatformError, match="took the bonus"):
+        pay(world, ann)
+    put_back()
+    for _ in range(2):
+        with pytest.raises(PlatformError, match="began before, and does not show it yet") as refused:
+            pay(world, ann)
+    assert "again in an hour" in refused.value.hint
+    world.clock.move(hours=1)
+    assert pay(world, ann) == "paid"
+    books.terms = replace(books.terms, delay=timedelta(seconds=1))
+    assert pay(world, ben) == "paid"
+    assert [bonuses(world, each) for each in (ann, ben)] == [[Decimal("0.50")]] * 2
+    assert reconcile(world.at()).differences == ()
+
+
+def test_a_payment_for_lost_work_that_a_restored_backup_does_not_know_is_not_made_elsewhere_too(
+    world: World, backup: Callable[[], Callable[[], None]]
+) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    world.clock.move(hours=2)
+    world.collect()
+    put_back = backup()
+    due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    compensate_worker(world.at(), **due)
+    put_back()
+    with pytest.raises(PlatformError, match="that the books lack") as refused:
+        pay_elsewhere(world.at(), **due)
+    assert f"compensate study {ann.submission} --to prolific --amount 0.50" in refused.value.hint
+    assert compensate_worker(world.at(), **due).paid
+    assert pay_elsewhere(world.at(), **due).by_platform
+    assert bonuses(world, ann) == [Decimal("0.50")]
 
 
 def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world: World) -> None:

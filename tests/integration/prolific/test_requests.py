@@ -75,6 +75,7 @@ READS: dict[str, set[str]] = {
     f"/workspaces/{ID}/balance/": set(),
     "/participant-groups/": {*OFFSET, "workspace_id"},
     f"/participant-groups/{ID}/": set(),
+    f"/participant-groups/{ID}/participants/": set(),
     "/hooks/secrets/": {"workspace_id"},  # no document names it: see docs/prolific.md
     "/hooks/subscriptions/": {"workspace_id"},
 }
