@@ -3,6 +3,7 @@ first."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
@@ -314,6 +315,22 @@ def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
 def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
     what = f"purpose {payment.purpose}" if payment.kind == BONUS else payment.kind
     return f"assignment {work.external_id} worker {work.worker_id} {what}"
+
+
+def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
+    """Raise PlatformError if the platform shows a bonus for this work that our books do not have as paid."""
+    with reading(at.engine) as session:
+        known = select(PaymentRow.amount).where(
+            PaymentRow.assignment_id == work.id, PaymentRow.state == "paid", ~PaymentRow.elsewhere
+        )
+        booked = Counter(session.scalars(known.where(PaymentRow.kind.in_(bonus_kinds(at)))))
+    unknown = Counter(there.amount for there in at.platform.bonuses(work.external_id)) - booked
+    for amount in unknown:
+        enters = command("compensate", at.name, work.external_id, "--to", at.endpoint, "--amount", amount)
+        raise PlatformError(
+            f"{at.endpoint} shows a bonus of {at.sign}{amount} for {work.external_id} that the books lack",
+            f"Nothing was entered. This enters it, and pays nothing again: `{enters} --reason REASON`",
+        )
 
 
 def _never_paid(session: Session, payment: PaymentRow) -> bool:

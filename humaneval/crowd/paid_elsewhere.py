@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from humaneval.crowd.bonus import refuse_unknown_bonus
 from humaneval.crowd.compensate import withdraw_hit
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_if_submitted, work_under
@@ -65,6 +66,8 @@ def pay_elsewhere(
     refuse_if_submitted(at, work)
     if there is not None and there.state == "paid" and not there.elsewhere:
         return PaidElsewhere(person, there.amount, there.amount, by_platform=True)
+    if at.platform.endpoint.plain_bonuses:
+        refuse_unknown_bonus(at, work)
     before = there.amount if there is not None and there.elsewhere else None
     if dry_run:
         return PaidElsewhere(person, amount, before, by_platform=False)

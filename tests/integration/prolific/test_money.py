@@ -19,6 +19,7 @@ from humaneval.crowd.costs import spent
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.notify import notify_workers
+from humaneval.crowd.paid_elsewhere import pay_elsewhere
 from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
@@ -201,6 +202,27 @@ def test_a_bonus_that_a_restored_backup_does_not_know_is_found_and_not_sent_agai
     assert pay(world, ann, purpose="another") == "paid"
     assert bonuses(world, ann) == [Decimal("0.50")] * 2
     assert reconcile(world.at()).differences == ()
+
+
+def test_a_payment_for_lost_work_that_a_restored_backup_does_not_know_is_not_made_elsewhere_too(
+    world: World, backup: Callable[[], Callable[[], None]]
+) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    world.clock.move(hours=2)
+    world.collect()
+    put_back = backup()
+    due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    compensate_worker(world.at(), **due)
+    put_back()
+    with pytest.raises(PlatformError, match="that the books lack") as refused:
+        pay_elsewhere(world.at(), **due)
+    assert f"compensate study {ann.submission} --to prolific --amount 0.50" in refused.value.hint
+    assert compensate_worker(world.at(), **due).paid
+    assert pay_elsewhere(world.at(), **due).by_platform
+    assert bonuses(world, ann) == [Decimal("0.50")]
 
 
 def test_a_bonus_of_somebody_who_then_returned_the_work_stays_in_the_books(world: World) -> None:
