@@ -15,6 +15,7 @@ from humaneval.text import use_global_options
 pytest_plugins = ["tests.pace", "tests.left_out"]
 FOR_TESTS = (
     "tests.compiled",
+    "tests.migrated",
     "tests.postgres",
     "tests.chromium",
     "tests.fixtures",

@@ -98,7 +98,7 @@ def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
     found = read_model(folder)
     shown = folder.resolve().name if local else name.split("/")[-1]
     opened = with_tokenizer(found.model, folder, shown, found.sha256)
-    opened.model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    opened.model.to(device)
     return opened
 
 

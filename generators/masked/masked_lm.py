@@ -130,7 +130,7 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
         positions(found.model) - _offset(found.model),
     )
     _refuse_blind(opened, name)
-    opened.model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    opened.model.to(device)
     return opened
 
 

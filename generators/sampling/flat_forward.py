@@ -112,7 +112,7 @@ def losses(model: PreTrainedModel, flat: Flat) -> Tensor:
     import torch
 
     hidden = hidden_states(model, flat)
-    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]  # transformers has no type
+    head: Any = model.get_output_embeddings()
     every = len(flat.before) == len(hidden) - 1
     logits = head(hidden)[:-1] if every else head(hidden[flat.before])
     return torch.nn.functional.cross_entropy(logits.float(), flat.targets, reduction="none")

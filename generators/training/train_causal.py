@@ -54,7 +54,7 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
     mask = load_mask(given["mask"], parity=given["parity"])
     split = split_named(given, corpus)
     base = _model(given, chosen, split.training, mask)
-    base.model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    base.model.to(device)
     training, validation = (
         _examples(given, name, texts, base, mask, copies)
         for name, texts, copies in (

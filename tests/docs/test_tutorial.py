@@ -48,7 +48,7 @@ def test_X58_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     table("docs/tutorial.md", folder / "table.csv")
     story_file(folder / "stories.csv", "test")
     story_file(folder / "more-stories.csv", "train")
-    printed = run_page(ROOT / "docs" / "tutorial.md", folder, MINUTES="0.1", N="10")
+    printed = run_page(ROOT / "docs" / "tutorial.md", folder, MINUTES="0.02", N="10")
     document = json.loads(printed[printed.index("\n{\n") :])
     assert document["annotators"]["collected"] == 20
     assert {row["generator"] for row in document["scores"]} == {"human", "control", "ilm-scratch"}

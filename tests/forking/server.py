@@ -27,6 +27,8 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from humaneval.cli.main import VERBS, main
+from humaneval.store import migrate
+from tests import migrated
 
 SHARE = b"share\n"
 
@@ -163,6 +165,9 @@ def _run(arguments: list[str]) -> NoReturn:
 if __name__ == "__main__":
     for target in VERBS.values():
         import_module(target.module)
+    for versions in migrated.KINDS:
+        migrated.script(versions)
+    migrate.upgrade = migrated.upgrade
     gc.collect()
     gc.freeze()
     asked_for = serve(sys.argv[1])

@@ -21,13 +21,19 @@ from sqlalchemy import CheckConstraint, Engine, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from humaneval.errors import PrerequisiteError, StoreError, UsageError
+from humaneval.market.tables.base import MarketTable
+from humaneval.market.tables.database import HEAD as MARKET_HEAD
+from humaneval.market.tables.database import VERSIONS as VERSIONS_OF_MARKETS
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine, writing
 from humaneval.store.tables import MetaRow
 from humaneval.store.types import Base, now
+from tests import migrated
 from tests.conftest import ROOT
 from tests.forking.program import Program
 from tests.pace import PATIENCE
+
+pytestmark = pytest.mark.usefixtures("each_migrated")
 
 Factory = Callable[..., object]
 VERSIONS = ROOT / "migrations" / "versions"
@@ -185,6 +191,20 @@ def test_an_empty_database_gets_its_tables(tmp_path: Path) -> None:
     with at(f"sqlite:///{tmp_path}/new.db") as engine:
         migrate.open_current(engine)
         assert migrate.check(engine) == []
+
+
+def test_the_tables_that_most_tests_get_at_once_are_those_of_the_migrations(tmp_path: Path) -> None:
+    with at(f"sqlite:///{tmp_path}/new.db") as engine:
+        migrated.upgrade(engine)
+        assert migrate.check(engine) == []
+        with writing(engine) as session:
+            session.add(MetaRow(key="kept", value="yes"))
+        migrated.upgrade(engine)
+        with engine.connect() as connection:
+            assert connection.scalar(select(MetaRow.value).where(MetaRow.key == "kept")) == "yes"
+    with at(f"sqlite:///{tmp_path}/market.db") as engine:
+        migrated.upgrade(engine, versions=VERSIONS_OF_MARKETS, metadata=MarketTable.metadata)
+        assert migrate.check(engine, head=MARKET_HEAD, metadata=MarketTable.metadata) == []
 
 
 def test_programs_that_open_a_new_database_at_the_same_time_all_can(tmp_path: Path) -> None:

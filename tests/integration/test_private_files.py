@@ -38,7 +38,7 @@ def umask_of_most_machines() -> Iterator[None]:
     os.umask(before)
 
 
-@pytest.mark.usefixtures("umask_of_most_machines")
+@pytest.mark.usefixtures("umask_of_most_machines", "each_migrated")
 def test_a_new_database_its_log_and_its_copies_are_their_owners_alone(
     command: Command, tmp_path: Path
 ) -> None:

@@ -77,7 +77,8 @@ class Slow:
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.does == "fail" and blank.position == 5:
                 raise InputError("the weights are spoilt", "Fetch them anew.")
-            time.sleep(0.05)
+            if self.others:
+                time.sleep(0.05)
             with open(self.folder / str(os.getpid()), "a") as log:
                 log.write(f"{blank.story.id} {blank.position}\\n")
             yield Infill(blank, f"Sentence {self.seed} for {blank.story.id} at {blank.position}.")

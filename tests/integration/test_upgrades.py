@@ -32,6 +32,8 @@ from tests.conftest import ROOT, lacking
 from tests.fixtures import _administrator, _on_server
 from tests.pace import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("each_migrated")
+
 OLD = Path(__file__).parent / "old_databases"
 FILES = sorted(file.name.partition(".")[0] for file in OLD.glob("*.sql.gz"))
 Content = dict[str, list[dict[str, Any]]]

@@ -82,7 +82,6 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Suite]:
         yield run
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_the_suite_kills(mutant: str, suite: Suite) -> None:
     status, said = suite(*MUTANTS[mutant], mutant)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Engine, inspect
@@ -15,6 +16,8 @@ from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import VERSIONS, transaction
 from humaneval.store.migrate import downgrade, upgrade
 from humaneval.store.types import now
+
+pytestmark = pytest.mark.usefixtures("each_migrated")
 
 
 def test_C66_the_migration_makes_the_tables_of_the_models(engine: Engine) -> None:
