@@ -31,7 +31,7 @@ from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
-from humaneval.text import command
+from humaneval.text import PAYING, command
 
 MAX_PURPOSE = 100
 PREPARED, TOTAL = "prepared", "total"
@@ -326,10 +326,10 @@ def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
         booked = Counter(session.scalars(known.where(PaymentRow.kind.in_(bonus_kinds(at)))))
     unknown = Counter(there.amount for there in at.platform.bonuses(work.external_id)) - booked
     for amount in unknown:
-        enters = command("compensate", at.name, work.external_id, "--to", at.endpoint, "--amount", amount)
+        enters = command("compensate", at.name, work.external_id, "--to", at.endpoint, *PAYING)
         raise PlatformError(
             f"{at.endpoint} shows a bonus of {at.sign}{amount} for {work.external_id} that the books lack",
-            f"Nothing was entered. This enters it, and pays nothing again: `{enters} --reason REASON`",
+            f"Nothing was entered. With this sum, this enters it, and pays nothing again: `{enters}`",
         )
 
 
