@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from flask import Flask, Response, redirect, request
+from flask import Flask, redirect, request
+from werkzeug.wrappers import Response
 
 from humaneval.errors import PlatformError
 from humaneval.serving import Servers, listen
