@@ -24,6 +24,7 @@ from humaneval.market.tables.workers import Worker
 WORK_ON_A_PAGE = 100
 MOST_IN_HAND = 25
 """How many HITs a worker can hold at once, as at Mechanical Turk. Else one person could take them all."""
+# Everybody who takes part needs these, so they are built once.
 _IN_HAND = (
     select(Assignment)
     .join(Assignment.hit)
@@ -32,6 +33,28 @@ _IN_HAND = (
         Assignment.worker_number == bindparam("worker"),
         Assignment.state == State.ACCEPTED,
     )
+)
+_HOW_MANY = select(func.count()).where(
+    Assignment.worker_number == bindparam("worker"), Assignment.state == State.ACCEPTED
+)
+_PLACE = select(Assignment).where(
+    Assignment.hit_number == bindparam("hit"),
+    Assignment.worker_number == bindparam("worker"),
+    Assignment.state.in_(TAKEN),
+)
+_OWN = select(Assignment).where(
+    Assignment.id == bindparam("id"), Assignment.worker_number == bindparam("worker")
+)
+_OF_TYPE = (
+    select(Assignment)
+    .join(Assignment.hit)
+    .where(
+        Hit.hit_type_number == bindparam("kind"),
+        Assignment.worker_number == bindparam("worker"),
+        Assignment.state == State.ACCEPTED,
+    )
+    .order_by(Assignment.number.desc())
+    .limit(1)
 )
 
 
@@ -75,10 +98,7 @@ def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool =
         raise NotPossibleError(
             "This task is no longer available. Other workers have taken it, or it has expired."
         )
-    in_hand = select(func.count()).where(
-        Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
-    )
-    if (work.session.scalar(in_hand) or 0) >= MOST_IN_HAND:
+    if (work.session.scalar(_HOW_MANY, {"worker": worker.number}) or 0) >= MOST_IN_HAND:
         raise NotPossibleError(f"You have {MOST_IN_HAND} tasks in hand. Finish or return one of them first.")
     assignment = Assignment(
         id=new_entity_id(),
@@ -96,20 +116,12 @@ def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool =
 
 def _taken(work: Transaction, worker: Worker, hit: Hit) -> Assignment | None:
     """The place of this HIT that the worker has."""
-    return work.session.scalar(
-        select(Assignment).where(
-            Assignment.hit_number == hit.number,
-            Assignment.worker_number == worker.number,
-            Assignment.state.in_(TAKEN),
-        )
-    )
+    return work.session.scalar(_PLACE, {"hit": hit.number, "worker": worker.number})
 
 
 def find_own(work: Transaction, worker: Worker, assignment_id: str) -> Assignment:
     """This worker's own assignment. Raises NotPossibleError."""
-    assignment = work.session.scalar(
-        select(Assignment).where(Assignment.id == assignment_id, Assignment.worker_number == worker.number)
-    )
+    assignment = work.session.scalar(_OWN, {"id": assignment_id, "worker": worker.number})
     if assignment is None:
         raise NotPossibleError("You have no work with this id.", 404)
     return assignment
@@ -136,17 +148,7 @@ def in_hand_of(work: Transaction, worker: Worker) -> list[Assignment]:
 
 def in_hand_of_type(work: Transaction, worker: Worker, kind: HitType) -> Assignment | None:
     """What a worker has in hand of a type of HITs, the newest of several."""
-    return work.session.scalar(
-        select(Assignment)
-        .join(Assignment.hit)
-        .where(
-            Hit.hit_type_number == kind.number,
-            Assignment.worker_number == worker.number,
-            Assignment.state == State.ACCEPTED,
-        )
-        .order_by(Assignment.number.desc())
-        .limit(1)
-    )
+    return work.session.scalar(_OF_TYPE, {"kind": kind.number, "worker": worker.number})
 
 
 def newest_in_group(work: Transaction, worker: Worker, group_id: str) -> Assignment | None:

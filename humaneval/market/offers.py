@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from humaneval.market.qualifications.requirements import (
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType
+from humaneval.market.tables.qualifications import QualificationType
 from humaneval.market.tables.workers import Worker
 
 GROUPS_ON_A_PAGE = 100
@@ -45,6 +46,8 @@ class Preview(NamedTuple):
 
     hit: Hit
     obstacles: list[Obstacle]
+    known: Mapping[str, QualificationType]
+    """The types of qualifications that the HIT asks for."""
 
 
 class Offers(NamedTuple):
@@ -95,9 +98,7 @@ def title_of_group(work: Transaction, group_id: str) -> str:
 
 def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
     """The next HIT of a group for this worker. The group is named by its HITGroupId or HITTypeId."""
-    kind = work.session.scalar(
-        select(HitType).where(or_(HitType.group_id == group_id, HitType.id == group_id))
-    )
+    kind = work.session.scalar(_GROUP, {"group": group_id})
     if kind is None or is_blocked(work, worker):
         return None
     if unmet(kind.qualifications, record_of(work.session, worker), "discover"):
@@ -120,6 +121,9 @@ def free_in_group(work: Transaction, worker: Worker, kind: HitType) -> Hit | Non
     return work.session.scalar(_FREE, {"kind": kind.number, "worker": worker.number})
 
 
+# Everybody who takes part needs these, so they are built once.
+_HIT = select(Hit).where(Hit.id == bindparam("id"))
+_GROUP = select(HitType).where(or_(HitType.group_id == bindparam("group"), HitType.id == bindparam("group")))
 _TAKEN = select(Assignment.hit_number).where(
     Assignment.worker_number == bindparam("worker"), Assignment.state.in_(TAKEN)
 )
@@ -141,14 +145,14 @@ def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:
         raise NotPossibleError(
             f"You cannot see this task. It requires that {' and that '.join(map(str, hidden))}.", 403
         )
-    return Preview(hit, obstacles(asked, record, "accept", known))
+    return Preview(hit, obstacles(asked, record, "accept", known), known)
 
 
 def find_visible(work: Transaction, worker: Worker, hit_id: str) -> Hit:
     """A HIT that was not deleted. Raises NotPossibleError if there is none, or if the worker is blocked."""
     if is_blocked(work, worker):
         raise NotPossibleError("You can no longer see or accept tasks here.", 403)
-    hit = work.session.scalar(select(Hit).where(Hit.id == hit_id))
+    hit = work.session.scalar(_HIT, {"id": hit_id})
     if hit is None or hit.disposed:
         raise NotPossibleError("There is no such task.", 404)
     return hit

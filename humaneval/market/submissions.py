@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from werkzeug.datastructures import FileStorage, MultiDict
 
 from humaneval.market.events import note
@@ -20,6 +20,10 @@ from humaneval.market.review_policies import score_known_answers
 from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.uploads import keep_files
+
+# Every answer needs these, so they are built once.
+_WITH_ID = select(Assignment).where(Assignment.id == bindparam("id"))
+_LAST_TURN = select(func.max(Assignment.turn))
 
 
 class Answer(NamedTuple):
@@ -70,7 +74,7 @@ def submit(work: Transaction, assignment_id: str, answer: Answer) -> None:
 
 def _in_hand(work: Transaction, assignment_id: str) -> Assignment | None:
     """The assignment if its answer is still to come; None if there is one. Raises NotPossibleError."""
-    assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
+    assignment = work.session.scalar(_WITH_ID, {"id": assignment_id})
     if assignment is None:
         raise NotPossibleError("There is no work with this assignment id.", 404)
     if assignment.state is State.RETURNED:
@@ -98,7 +102,7 @@ def _filled_in_unseen(
 
 def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
     # Asked first: else the assignment would be written twice.
-    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
+    assignment.turn = 1 + (work.session.scalar(_LAST_TURN) or 0)
     assignment.answer = document
     assignment.submitted_at = work.now
     assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)

@@ -15,7 +15,7 @@ from humaneval.market.pages.site import Answer, Frame, Visit, as_worker, before_
 from humaneval.market.protocol.addresses import with_query
 from humaneval.market.protocol.http import NOT_ACCEPTED
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.qualifications.requirements import describe, is_lack, types_of
+from humaneval.market.qualifications.requirements import describe, is_lack
 from humaneval.market.questions.form_answers import Filled, read_filled
 from humaneval.market.questions.question import read_question
 from humaneval.market.questions.question_form import QuestionForm
@@ -73,7 +73,7 @@ def group(visit: Visit) -> Answer:
 def preview(visit: Visit, hit_id: str) -> Answer:
     """A HIT before it is accepted. With its group in the address, any other HIT of the group will do."""
     work = visit.work
-    hit, obstacles = offers.hit_to_preview(work, visit.worker, hit_id)
+    hit, obstacles, known = offers.hit_to_preview(work, visit.worker, hit_id)
     in_hand = assignments.open_assignment(work, visit.worker, hit_id)
     of_group = request.args.get("groupId", "") == hit.hit_type.group_id
     if of_group:  # the link of a study, opened again
@@ -90,7 +90,6 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         form = question
     else:
         frame = visit.site.frame(hit, question, assignmentId=NOT_ACCEPTED, hitId=hit.id)
-    known = types_of(work.session, asked)
     return visit.page(
         "preview.html",
         frame=frame,
