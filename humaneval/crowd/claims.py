@@ -24,6 +24,7 @@ from humaneval.crowd.free_rows import (
     give_way,
     release_expired,
     release_returned,
+    release_unconfirmed,
     taken,
 )
 from humaneval.crowd.outbox import hold_study_at
@@ -147,7 +148,9 @@ def reopen_in(
         return Opened(Outcome.UNKNOWN)
     if mine.worker is None:  # the id was purged
         return Opened(Outcome.ANSWERED if mine.answered is not None else Outcome.UNKNOWN, mine.id)
-    return open_in(connection, engine, mine.hit, Visit(mine.external_id, mine.worker, now, program=program))
+    # Our own address leads back, and confirms nothing.
+    visit = Visit(mine.external_id, mine.worker, now, program=program, confirmed=mine.confirmed)
+    return open_in(connection, engine, mine.hit, visit)
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -313,6 +316,10 @@ def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool
         give_up(connection, hit)
     guesses = not hit.audience and hit.endpoint != PROLIFIC
     if row_id is None and guesses and release_returned(connection, hit, visit.now):
+        row_id = free_row(connection, hit, done_rows, own, visit.now)
+    # Prolific counts its places itself. Whom it confirms has one, and what it never confirmed gives way.
+    sent = hit.endpoint == PROLIFIC and visit.confirmed
+    if row_id is None and sent and release_unconfirmed(connection, hit, visit.now):
         row_id = free_row(connection, hit, done_rows, own, visit.now)
     return row_id
 

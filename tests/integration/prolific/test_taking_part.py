@@ -16,10 +16,12 @@ from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.prolific.answered import codes_of
 from humaneval.crowd.prolific.completion_codes import COMPLETED, FAILED_CHECK, NO_CONSENT, SCREENED_OUT
 from humaneval.crowd.prolific.evidence import evidence_for
+from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.prolific.submitted import NO_ANSWERS
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.review import review_work
 from humaneval.crowd.workers import exclude_workers
+from humaneval.errors import PlatformError
 from humaneval.simulated import Skills, crowd_for, take_part
 from humaneval.store.engine import reading
 from humaneval.store.responses import TOOK_PART_ELSEWHERE
@@ -416,3 +418,36 @@ def test_people_rate_at_prolific_and_an_answer_to_the_control_decides_the_code(
         True,
     )
     assert [each.excluded for each in review_work(study, "prolific")].count("") == 3
+
+
+def test_what_prolific_has_not_confirmed_changes_nothing_for_anybody_and_gives_way(
+    anywhere: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anywhere.publish()
+    vic, forger = anywhere.person("Vic"), anywhere.person("Forger")
+    assert vic.reserve()
+    vic.start()
+    address = vic.address.partition("?")[0]
+
+    def silent(*_: object, **__: object) -> None:
+        raise PlatformError("Prolific does not answer")
+
+    with monkeypatch.context() as now_silent:
+        now_silent.setattr(Prolific, "session", silent)
+        for number in range(4):
+            forger.submission = f"{number:x}".rjust(24, "b")
+            worker = vic.id if number == 0 else f"{number:x}".rjust(24, "a")
+            page = forger.open(f"{address}?PROLIFIC_PID={worker}&SESSION_ID={forger.submission}&STUDY_ID=x")
+            assert page.form(field="form") is not None
+            if number == 0:
+                assert "complete?cc=" in forger.answer()
+    assert anywhere.rows() == sorted(anywhere.rows())[:4]
+    with reading(anywhere.engine) as session:
+        assert not any(session.scalars(select(AssignmentRow.confirmed)))
+    assert vic.open().form(field="form") is not None  # in whose name a form was sent
+    assert "complete?cc=" in vic.answer()
+    for name in ("Ann", "Ben", "Cem"):
+        assert anywhere.person(name).take().form(field="form") is not None, name
+    with reading(anywhere.engine) as session:
+        held = session.scalars(select(AssignmentRow.confirmed).where(AssignmentRow.holds_row)).all()
+    assert held == [True] * 4
