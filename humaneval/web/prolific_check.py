@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.prolific.submission import Session
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import HumanEvalError
+from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.web_server import waiting
+
+MOST_WHO_WAIT = 8
+"""So many threads wait for Prolific at once. The others are there for those who send answers."""
 
 _log = logging.getLogger(__name__)
 
@@ -20,22 +25,35 @@ class Checker:
     def __init__(self, open_at: Callable[[str, str], StudyAtPlatform]) -> None:
         self._open_at = open_at
         self._platforms: dict[str, Prolific] = {}
+        self._places = BoundedSemaphore(MOST_WHO_WAIT)
 
     def session(self, endpoint: str, study: str, assignment: str) -> Session | None:
         """The submission with this id; None if there is none. Raises HumanEvalError if nobody says."""
-        with waiting():
+        with self._place():
             return self._platform(endpoint, study).session(assignment, tries=2)
 
     def given_up(self, endpoint: str, study: str, hit: str) -> frozenset[str]:
         """The submissions whose places are open again, as far as Prolific says."""
         try:
-            with waiting():
+            with self._place():
                 platform = self._platform(endpoint, study)
                 platform.sessions(hit)
                 return frozenset(platform.given_up(hit))
         except HumanEvalError as error:
             _log.warning("study %s at %s: %s", study, endpoint, error.message)
             return frozenset()
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Wait for Prolific while the block runs. Raises PlatformError if too many do: strangers can make us
+        ask, and Prolific may be slow."""
+        if not self._places.acquire(blocking=False):
+            raise PlatformError(f"{MOST_WHO_WAIT} others wait for Prolific's answer", nothing_done=True)
+        try:
+            with waiting():
+                yield
+        finally:
+            self._places.release()
 
     def _platform(self, endpoint: str, study: str) -> Prolific:
         if study not in self._platforms:
