@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from humaneval.csv_text import unguarded
+from humaneval.csv_text import csv_trouble, unguarded
 from humaneval.encodings import decode
 from humaneval.errors import InputError
 from humaneval.text import counted, listed
 
 SEPARATORS = ",\t;|"
-LARGEST_CELL = 16 * 1024 * 1024
-"""Characters. An unclosed quotation mark would turn the rest of the file into one cell."""
 
 _VALUE = re.compile(
     r"\S+@\S+\.\S+|.*<\S+@\S+>|https?://.*"  # an address
@@ -85,7 +83,6 @@ def csv_rows(text: str, name: str) -> CsvFile:
         start_of_text = text.lstrip("\r\n")[:1_000_000]
         separator = max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
     rows, lines, blank, start = [], [], [], 0
-    limit = csv.field_size_limit(LARGEST_CELL)
     try:
         # newline="": csv itself handles every line end, even the lone carriage return of old Macs.
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -97,16 +94,10 @@ def csv_rows(text: str, name: str) -> CsvFile:
             elif rows:
                 blank.append(line)
     except csv.Error as error:
-        cause = str(error)
-        if "field larger" in cause:
-            cause = f"a cell has more than {LARGEST_CELL:,} characters"
-        elif "unexpected end" in cause:
-            cause = "a quotation mark is opened and never closed"
         raise InputError(
-            f"{name}, line {start + 1 + skipped}: {cause}", "Check the quotation marks in this line."
+            f"{name}, line {start + 1 + skipped}: {csv_trouble(error)}",
+            "Check the quotation marks in this line.",
         ) from None
-    finally:
-        csv.field_size_limit(limit)
     told = blank_lines([line for line in blank if line < lines[-1]])
     return CsvFile(rows, lines, separator, (told,) if told else ())
 

@@ -1,16 +1,20 @@
 """Tables as CSV or TSV text, the same wherever the toolkit writes one: the one door of every CSV.
 
 A spreadsheet runs text that begins a formula. Ids, comments and infills come from strangers and models, so
-such text gets an apostrophe first. Our readers take it away again.
+such text gets an apostrophe first. Our readers take it away again, and have one limit for a cell.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+LARGEST_CELL = 16 * 1024 * 1024
+"""Characters. An unclosed quotation mark would turn the rest of the file into one cell."""
+csv.field_size_limit(LARGEST_CELL)  # Python has one limit for all readers, and it is too low for a long text.
 _FORMULA = re.compile(r"'*(?:[\t\r]|\s*[=+\-@＝＋－＠])")
 """The start of a formula, in half or full width. Apostrophes count, so that the guard can be taken away."""
 _NUMBER = re.compile(r"[+-]?\d[\d ]*(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
@@ -45,6 +49,16 @@ def csv_lines(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: st
     for row in rows:
         # A line without any character would be no row.
         yield (separator.join(map(written, row)) or '""') + "\n"
+
+
+def csv_trouble(error: csv.Error) -> str:
+    """What is wrong with a table, from what reading it raised."""
+    cause = str(error)
+    if "field larger" in cause:
+        return f"a cell has more than {LARGEST_CELL:,} characters"
+    if "unexpected end" in cause:
+        return "a quotation mark is opened and never closed"
+    return cause
 
 
 def guarded(text: str) -> str:

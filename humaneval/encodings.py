@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from humaneval.errors import InputError, UsageError
 
@@ -161,8 +163,21 @@ def _hex(data: bytes, at: int) -> str:
     return f"0x{data[at]:02X}"
 
 
+def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The value of a JSON text, in which `pairs` makes the objects. Raises ValueError or RecursionError.
+
+    JSON may name half of a character, which no file and no database can keep.
+    """
+    value = json.loads(text, object_pairs_hook=pairs)
+    if "\\ud" in text or "\\uD" in text:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
 def why_not_json(error: ValueError | RecursionError) -> str:
     """Why a text is not JSON that can be read, from what reading it raised."""
     if isinstance(error, json.JSONDecodeError):
         return error.msg
+    if isinstance(error, UnicodeEncodeError):
+        return f"half of a character, U+{ord(error.object[error.start]):04X}"
     return "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"

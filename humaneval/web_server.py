@@ -122,8 +122,8 @@ class Servers:
 
     def _make_room(self) -> None:
         """Close those that have sent no complete request for the longest time: others wait for a place."""
-        moment = time.time()
-        if 0 <= moment - self._looked < LOOK_SECONDS:
+        moment = time.monotonic()
+        if moment - self._looked < LOOK_SECONDS:
             return
         self._looked = moment
         channels = [each for server in self._servers for each in server.active_channels.values()]
@@ -155,14 +155,14 @@ class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
     """A connection, and since when it has sent no complete request."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self.since = time.time()
+        self.since = time.monotonic()
         super().__init__(*args, **options)
 
     def received(self, data: bytes) -> Any:
         before = self.request
         result = super().received(data)
         if self.request is not before or self.request is None:
-            self.since = time.time()
+            self.since = time.monotonic()
         return result
 
     def keeps_waiting(self, moment: float) -> bool:
@@ -170,7 +170,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
         if self.requests or self.will_close:
             return False
         if self.total_outbufs_len:
-            return bool(moment - self.last_activity > SECONDS_TO_READ)
+            # waitress goes by the wall clock, which may have been set back meanwhile.
+            return not 0 <= time.time() - self.last_activity <= SECONDS_TO_READ
         return moment - self.since > SECONDS_TO_ASK
 
 

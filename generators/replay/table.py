@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.replay.lines import MOST_SAMPLES, Entry
-from humaneval.csv_text import unguarded
+from humaneval.csv_text import csv_trouble, unguarded
 from humaneval.domain import MOST_SENTENCES
 from humaneval.encodings import NOT_TEXT, decode, why_not_json
 from humaneval.errors import InputError
@@ -57,7 +57,10 @@ def _csv_lines(path: Path, source: _Source) -> Iterator[tuple[int, Mapping[str, 
     header = next(iter(source.head.splitlines()), "") if source.head.strip() else ""
     delimiter = max(",;\t", key=header.count)
     reader = csv.DictReader(source.lines(""), delimiter=delimiter, strict=True)
-    reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
+    try:
+        reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
+    except csv.Error as error:
+        raise InputError(f"{path}:1: {csv_trouble(error)}", "Check the quotes of the header.") from None
     missing = [column for column in COLUMNS if column not in reader.fieldnames]
     if missing:
         raise InputError(
@@ -76,7 +79,7 @@ def _csv_lines(path: Path, source: _Source) -> Iterator[tuple[int, Mapping[str, 
             before = reader.line_num
     except csv.Error as error:
         raise InputError(
-            f"{path}:{before + 1}: {error}", "Check the quotes from this line onwards."
+            f"{path}:{before + 1}: {csv_trouble(error)}", "Check the quotes from this line onwards."
         ) from None
 
 

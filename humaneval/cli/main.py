@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import json
 import os
@@ -123,6 +124,20 @@ def cli(context: click.Context, database: str | None) -> None:
     use_global_options(*([] if database is None else ["--database", without_password(database)]))
 
 
+_PRINTED = "humaneval.printed"
+
+
+def _printed(error: UnicodeError) -> tuple[str | bytes, int]:
+    """File names that nobody can read are printed as they are, and halves of a character by their number."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
+
+
+codecs.register_error(_PRINTED, _printed)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. An error ends in one clear line on stderr and its exit code.
 
@@ -130,9 +145,8 @@ def main(arguments: list[str] | None = None) -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # Stories have curly quotes, whatever the locale is. File names that it cannot read are printed as
-            # they are.
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+            # Stories have curly quotes, whatever the locale is.
+            stream.reconfigure(encoding="utf-8", errors=_PRINTED)
     sys.exit(_run(arguments))
 
 

@@ -18,7 +18,7 @@ from humaneval.crowd.costs import rejection_done, reward_paid
 from humaneval.crowd.forgotten import left_alone
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.platform import Submission
-from humaneval.crowd.pseudonyms import worker_row
+from humaneval.crowd.pseudonyms import seen_worker
 from humaneval.crowd.review import NO_FORM
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import ASKED_FOR, batches, in_turns, reading, writing
@@ -245,11 +245,14 @@ def _fields_of(submission: Submission) -> Mapping[str, str]:
 
 def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -> str:
     """Store one submission. Says whether it was new, rebuilt from the platform's answers alone, a stray, or
-    known."""
+    known; or left alone, because its worker was forgotten since it was read."""
     submission, hit = one.submission, known.hits[one.hit_id]
     worker_id = known.workers.get(submission.worker)
     if worker_id is None:
-        worker_id = worker_row(session, at.endpoint, submission.worker).id
+        worker = seen_worker(session.connection(), at.endpoint, submission.worker)
+        if worker is None:
+            return "left alone"
+        worker_id = worker.id
         known.workers[submission.worker] = worker_id
     there = known.assignments.setdefault(submission.external_id, [])
     assignment = next((row for row in there if row.worker_id == worker_id), None)

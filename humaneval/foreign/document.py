@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from humaneval.csv_file import csv_rows
-from humaneval.encodings import Decoded, why_not_json
+from humaneval.encodings import Decoded, read_json, why_not_json
 from humaneval.errors import InputError
 from humaneval.foreign import excel
 from humaneval.foreign.sheet import Options
@@ -67,7 +67,7 @@ class Document:
         if self.is_excel or self.text.lstrip()[:1] not in ("{", "["):
             return None
         try:
-            return json.loads(self.text, object_pairs_hook=self._unique)
+            return read_json(self.text, self._unique)
         except json.JSONDecodeError as whole:
             if self.text.lstrip()[0] != "{" or len(self.text.splitlines()) < 2:
                 raise InputError(
@@ -83,7 +83,7 @@ class Document:
 
     def _json_line(self, number: int, line: str) -> Any:
         try:
-            return json.loads(line, object_pairs_hook=self._unique)
+            return read_json(line, self._unique)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{self.path}, line {number}: not JSON ({why_not_json(error)})") from None
 

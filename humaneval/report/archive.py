@@ -22,7 +22,8 @@ import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from humaneval.domain import SENTENCES
+from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES
+from humaneval.errors import InputError
 from humaneval.report.archive_document import TOGETHER, document, write_document
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import dossier
@@ -182,6 +183,11 @@ def recompute(study: bytes, responses: Path) -> Recomputed:
     about = json.loads(study)
     settings, tests = StudyFile.model_validate(about["settings"]), bool(about["tests"])
     sentences = about.get("sentences", SENTENCES)
+    if not (type(sentences) is int and FEWEST_SENTENCES <= sentences <= MOST_SENTENCES):
+        raise InputError(
+            f"{STUDY} says that a story has {str(sentences)[:40]} sentences",
+            f"Stories have {FEWEST_SENTENCES} to {MOST_SENTENCES}.",
+        )
     found = Collected(read_responses(responses), settings, tests, sentences).analysis()
     told = found.to_json()
     details = told.pop("details")

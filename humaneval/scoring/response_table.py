@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -16,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from humaneval.csv_text import csv_bytes, csv_lines, unguarded
+from humaneval.csv_text import csv_bytes, csv_lines, csv_trouble, unguarded
 from humaneval.domain import MOST_SENTENCES, SENTENCES
-from humaneval.encodings import Decoded, decode, why_not_json
+from humaneval.encodings import Decoded, decode, read_json, why_not_json
 from humaneval.errors import InputError
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import NO, REQUIRED, YES
@@ -44,6 +45,7 @@ OPTIONAL = (
 )
 COLUMNS = REQUIRED + OPTIONAL
 
+MOST_COLUMNS = 2_000
 JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -163,7 +165,14 @@ def decoded(data: bytes, path: Path, encoding: str | None) -> Decoded:
 
 
 def _cell_records(text: str, path: Path) -> Iterator[_Record]:
-    header, first, separator = _header(text)
+    try:
+        header, first, separator = _header(text)
+    except csv.Error as error:
+        raise InputError(f"{path}: the header cannot be read: {csv_trouble(error)}") from None
+    if len(header) > MOST_COLUMNS:
+        raise InputError(
+            f"{path}: {len(header):,} columns; a table of responses has at most {MOST_COLUMNS:,}"
+        )
     reader = csv.reader(_lines(text), delimiter=separator, strict=True)
     names = [_column_name(cell) for cell in header]
     while names and not names[-1]:
@@ -179,7 +188,7 @@ def _cell_records(text: str, path: Path) -> Iterator[_Record]:
                 raise InputError(f"{path}, line {line}: {len(cells)} cells, but the header has {len(names)}")
             yield _Record(line, dict(zip(names, map(unguarded, cells), strict=False)))
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}") from None
+        raise InputError(f"{path}, line {reader.line_num}: {csv_trouble(error)}") from None
 
 
 def _header(text: str) -> tuple[list[str], int, str]:
@@ -221,7 +230,7 @@ def _json_records(text: str, path: Path) -> Iterator[_Record]:
             return dict(pairs)
 
         try:
-            values = json.loads(line, object_pairs_hook=unique)
+            values = read_json(line, unique)
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}, line {number}: not JSON ({error.msg} at character {error.pos + 1})"
@@ -306,7 +315,7 @@ def _check_columns(names: list[str], path: Path) -> None:
 
 
 def _check_repeats(names: list[str], path: Path) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise InputError(f"{path}: duplicate columns: {', '.join(repeated)}")
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from humaneval.csv_file import blank_lines
-from humaneval.csv_text import unguarded
+from humaneval.csv_text import csv_trouble, unguarded
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.fields import one_too_many, record_of
@@ -18,7 +18,6 @@ from humaneval.text import alike, command, listed, not_among
 
 DELIMITERS = ",;\t|"
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
-_FIELD_LIMIT = 1 << 30
 _QUOTES = "unbalanced quotation marks"
 _SEP_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
@@ -62,10 +61,12 @@ def read_table(
 ) -> Records:
     """The records of a table with a header line, of `wanted` sentences each. Missing and unused columns are
     found first."""
-    csv.field_size_limit(_FIELD_LIMIT)
     lines = Lines(text)
     lines.at = _after_sep_line(text)[0]
-    header = [cell.strip() for cell in next(_reader(lines, delimiter))]
+    try:
+        header = [cell.strip() for cell in next(_reader(lines, delimiter))]
+    except csv.Error as error:
+        raise InputError(f"{name}: the header line cannot be read: {csv_trouble(error)}") from None
     while not header[-1]:  # spreadsheets pad lines with empty cells
         header.pop()
     columns = resolve(header, mapping, wanted)

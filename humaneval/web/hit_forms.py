@@ -308,10 +308,10 @@ def _refusal(hit: FoundHit, found: Opened, leave: str) -> Response | None:
     if outcome is Outcome.IN_HAND:
         token = context().signer.dumps([hit.key, request.query_string.decode()], salt=MOVE)
         action = f"{messages.root()}form/{hit.key}/here"
-        held = ""
-        if hit.secret:  # else anybody could learn the id of another worker's assignment here
-            theirs = work_with(found.assignment_id).external_id
-            held = _endpoint(hit).return_url.format(assignment=theirs).partition("#")[0]
+        theirs, address = work_with(found.assignment_id).external_id, _endpoint(hit).return_url
+        # Where no address is signed, the id of an assignment is all that keeps strangers out.
+        told = hit.secret or "{assignment}" not in address
+        held = address.format(assignment=theirs).partition("#")[0] if told else ""
         return messages.page("in_hand.html", held=held, leave=leave, action=action, token=token)
     if outcome in (Outcome.FULL, Outcome.BEYOND):
         return messages.full(leave)

@@ -48,7 +48,7 @@ class Checker:
     @contextmanager
     def _asking(self) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
-            raise PlatformError(f"{AT_ONCE} visitors are waiting for Prolific's answers already")
+            raise PlatformError(f"{AT_ONCE} visitors are waiting for Prolific's answer", nothing_done=True)
         try:
             with waiting():
                 yield

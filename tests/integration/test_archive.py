@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -291,6 +292,12 @@ def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
     return lambda files: {**files, name: data}
 
 
+def of_sentences(files: dict[str, bytes], *, told: object) -> dict[str, bytes]:
+    """The archive of a study whose stories have so many sentences."""
+    about = json.loads(files["study.json"])
+    return sealed({**files, "study.json": document({**about, "sentences": told})})
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -311,6 +318,10 @@ def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
             "has the unknown format 'x 2'",
         ),
         (lambda files: sealed({**files, "study.json": b"[]"}), "study.json is not that of an archive"),
+        *(
+            (partial(of_sentences, told=told), f"study.json says that a story has {told} sentences")
+            for told in (10**9, 2, -1, "many", 5.5, True)
+        ),
         (
             lambda files: sealed(
                 {

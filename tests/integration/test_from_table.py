@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.study import from_table
-from tests.commands import Command
+from tests.commands import Command, program
 from tests.unit.test_from_table import FIVE, by_a, by_b, story
 
 HEADER = (*FIVE, "position", "model a", "model b")
@@ -51,6 +52,21 @@ def count(path: Path, what: Any) -> int:
         number = session.scalar(select(func.count()).select_from(what))
     engine.dispose()
     return number or 0
+
+
+def test_half_of_a_character_in_json_is_named_and_nothing_is_stored(
+    there: Path,
+) -> None:
+    made = [dict(zip(HEADER, row, strict=True)) for row in rows()]
+    for row in made:
+        row["model a"] = f"{row['model a'][:-1]}\ud800."
+    Path("half.json").write_text(json.dumps(made), encoding="utf-8")
+    said = program("study", "create", "mine", "--from", "half.json", "--yes")
+    told = said.stderr.decode()
+    assert said.returncode == 1, told
+    assert "characters that no page can carry: U+D800" in told
+    assert "\\ud800" in told
+    assert not there.exists()
 
 
 def test_a_table_becomes_a_published_study_with_nothing_imported_before(

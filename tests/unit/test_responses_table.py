@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from humaneval.csv_text import LARGEST_CELL
 from humaneval.errors import InputError, UsageError
 from humaneval.scoring.response_table import COLUMNS, read_responses, table_bytes
 
@@ -114,7 +115,7 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         (CSV + " ,s3,ILM,1,1\n", r"line 4: worker is empty"),
         (CSV + "w3,s3,ILM,1\n", r"line 4: 4 cells, but the header has 5"),
         (CSV + "w3,s3,ILM,1,1,1\n", r"line 4: 6 cells, but the header has 5"),
-        (CSV + 'w3,"s3,ILM,1,1\n', r"line 4: unexpected end of data"),
+        (CSV + 'w3,"s3,ILM,1,1\n', "line 4: a quotation mark is opened and never closed"),
         (
             "worker,story,generator,position,choice,test\nw,s,g,1,1,perhaps\n",
             r"line 2: test 'perhaps' is neither",
@@ -132,6 +133,10 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         ('{"worker": ' + "9" * 5_000 + "}", r"line 1: not JSON \(a number is too long"),
         ('{"worker": 1}\n[1]\n', r"line 2: not an object"),
         ('{"worker": 1, "worker": 2}\n', r"line 1: a key occurs twice"),
+        ('{"worker": 1, "tags": ["a\\ud800"]}\n', r"line 1: not JSON \(half of a character, U\+D800\)"),
+        ("worker," + "c" * (LARGEST_CELL + 1), r"the header cannot be read: a cell has more than 16,777,216"),
+        (CSV + "c" * (LARGEST_CELL + 1), r"line 4: a cell has more than 16,777,216 characters"),
+        (",".join(f"c{number}" for number in range(200_000)), r"200,000 columns; a table of responses has"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_column(tmp_path: Path, text: str, message: str) -> None:

@@ -1,14 +1,24 @@
-"""Requests that wait: which come first, and how many threads compute at once."""
+"""Requests that wait: which come first, how many compute at once, and how many wait for a platform."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 import humaneval
-from humaneval.web_server import _Dispatcher, _Ranked, waiting
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import PlatformError
+from humaneval.web.ask import Asker
+from humaneval.web.prolific_check import AT_ONCE, Checker
+from humaneval.web_server import _Channel, _Dispatcher, _Ranked, waiting
 from tests.pace import PATIENCE
 
 
@@ -76,3 +86,68 @@ def test_no_server_writes_the_message_of_an_unexpected_error_into_its_log() -> N
     modules = [path for room in ("web", "market", "crowd") for path in (root / room).rglob("*.py")]
     assert len(modules) > 100
     assert [str(path) for path in modules if ".exception(" in path.read_text(encoding="utf-8")] == []
+
+
+class Slow(_Channel):
+    """A connection without a socket, since some moment."""
+
+    def __init__(self, since: float, last_activity: float, waits_to_be_read: int) -> None:
+        self.since, self.last_activity, self.total_outbufs_len = since, last_activity, waits_to_be_read
+        self.requests, self.will_close = [], False
+
+
+@pytest.mark.parametrize("set_back", [0, 7_200])
+def test_a_slow_connection_gives_way_whatever_becomes_of_the_clock(
+    monkeypatch: pytest.MonkeyPatch, set_back: float
+) -> None:
+    moment, wall = time.monotonic(), time.time()
+    monkeypatch.setattr(time, "time", lambda: wall - set_back)
+    for waits_to_be_read in (0, 1):
+        assert Slow(moment - 60, wall - 60, waits_to_be_read).keeps_waiting(moment)
+        assert not Slow(moment - 1, time.time() - 1, waits_to_be_read).keeps_waiting(moment)
+
+
+def test_few_threads_wait_for_prolific_at_once_and_nobody_queues_behind_them() -> None:
+    asked, may_answer = threading.Semaphore(0), threading.Event()
+
+    def open_at(endpoint: str, study: str) -> StudyAtPlatform:
+        asked.release()
+        may_answer.wait(PATIENCE)
+        raise PlatformError("Prolific is slow")
+
+    checker = Checker(open_at)
+
+    def ask() -> None:
+        with suppress(PlatformError):
+            checker.session("prolific", "study", "abc")
+
+    threads = [threading.Thread(target=ask) for _ in range(AT_ONCE)]
+    for each in threads:
+        each.start()
+    for _ in threads:
+        assert asked.acquire(timeout=PATIENCE)
+    with pytest.raises(PlatformError, match="8 visitors are waiting for Prolific's answer"):
+        checker.session("prolific", "study", "abc")
+    assert checker.given_up("prolific", "study", "abc") == frozenset()
+    may_answer.set()
+    for each in threads:
+        each.join(PATIENCE)
+    with pytest.raises(PlatformError, match="Prolific is slow"):
+        checker.session("prolific", "study", "abc")
+
+
+def test_of_a_crowd_beyond_a_hits_places_few_ask_the_platform() -> None:
+    asked, may_answer = threading.Semaphore(0), threading.Event()
+
+    def open_at(endpoint: str, study: str) -> StudyAtPlatform:
+        asked.release()
+        may_answer.wait(PATIENCE)
+        raise PlatformError("the platform is slow")
+
+    asker = Asker(open_at)
+    with ThreadPoolExecutor(20) as pool:
+        answers = [pool.submit(asker.in_hand, "production", "study", "HIT") for _ in range(20)]
+        at_once = [each.result() for each in islice(as_completed(answers, PATIENCE), 16)]
+        may_answer.set()
+    assert at_once == [0] * 16
+    assert [asked.acquire(blocking=False) for _ in range(5)] == [True] * 4 + [False]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.crowd import submissions
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import close_all
@@ -141,6 +142,25 @@ def test_somebody_whose_id_was_purged_is_forgotten_by_name_and_does_not_come_bac
     with writing(engine) as session:
         assert not session.scalars(select(WorkerIdentityRow)).all()
         assert strangers(session.connection(), platform.endpoint.name, [whose, "Eve"]).keys() == {"Eve"}
+
+
+def test_who_is_forgotten_while_work_is_collected_is_left_out_and_the_others_are_not(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = paid(sqlite_engine, put_up, person, platform)
+    (address,) = preview_urls(open_study(sqlite_engine, "study"), platform.endpoint)
+    person("Cleo").accept(address).do()
+    forget(sqlite_engine, person("Ada").id)
+    # As if it had been asked before.
+    monkeypatch.setattr(submissions, "left_alone", lambda session, endpoint, work: [False] * len(work))
+    assert collect_work(at).new == 1
+    with reading(sqlite_engine) as session:
+        ids = session.scalars(select(WorkerIdentityRow.external_id)).all()
+    assert set(ids) == {person("Ben").id, person("Cleo").id}
 
 
 def somebody(engine: Engine) -> str:

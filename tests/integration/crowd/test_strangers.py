@@ -186,17 +186,17 @@ def test_beyond_a_hits_places_the_platform_is_asked_once_in_a_while(
     assert troubles.seen == ["GetHIT"]
 
 
-def test_nobody_learns_where_another_workers_form_is_open(
-    sqlite_engine: Engine, unsigned: list[HitRow], market: MarketServer, platform: MTurk
+def test_where_no_address_is_signed_nobody_is_told_which_assignment_a_worker_has(
+    sqlite_engine: Engine, unsigned: list[HitRow], market: MarketServer
 ) -> None:
     with running(create_app(Settings(market_url=market.url), sqlite_engine)) as port:
-        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=f"http://localhost:{port}")
-        first, second = (f"http://localhost:{port}/form/{hit.key}" for hit in unsigned)
-        theirs = Browser().get(f"{first}?assignmentId=REAL&workerId=AVICTIM")
-        told = Browser().get(f"{second}?assignmentId=INVENTED&workerId=AVICTIM")
-    assert theirs.form(field="form") is not None
+        address = f"http://localhost:{port}/form/{{0.key}}?assignmentId={{1}}&workerId=AVICTIM"
+        assert Browser().get(address.format(unsigned[0], "3SECRET")).form(field="form") is not None
+        told = Browser().get(address.format(unsigned[1], "3INVENTED"))
     assert "You have another task of this study" in told.html
-    assert "REAL" not in told.html
+    assert "3SECRET" not in told.html
+    assert "Continue my form" not in told.html
+    assert "continue here" in told.html  # who has returned the other one
 
 
 def test_who_accepts_opens_and_returns_takes_no_row_from_others(

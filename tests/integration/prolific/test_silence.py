@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-import urllib3
 
 from humaneval.crowd.prolific import submitted
 from humaneval.market.prolific_standin import Faults
 from humaneval.market.prolific_standin.faults import READING, ProlificFault
-from humaneval.web import prolific_check
 from tests.integration.prolific.people import Person, World
 
 
@@ -93,16 +90,3 @@ def test_answers_in_another_persons_name_do_not_count_as_theirs(
     monkeypatch.setattr(submitted, "SHOWN_AFTER", timedelta(0))
     world.collect()
     assert len(world.rows()) == 1
-
-
-def test_few_visitors_at_once_wait_for_prolific(
-    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.publish()
-    fall_silent(faults, "slow", seconds=2.0)
-    people = [stranger(world, number) for number in range(2 * prolific_check.AT_ONCE)]
-    with ThreadPoolExecutor(len(people)) as pool:
-        pages = list(pool.map(lambda each: each.open(), people))
-    refused = [page for page in pages if page.status == 403]
-    assert 0 < len(refused) < len(people)  # the others were told at once, or got a form
-    assert urllib3.request("GET", f"{world.forms}/assets/form.css").status == 200
