@@ -1,6 +1,7 @@
 """Sentences a CPU second: ours against the paper's procedure, transformers' `generate` and ctranslate2.
 
-    python benchmarks/generation.py [--model small|gpt2] [--batches 1 8 32 128] [--rounds 3] [--out FILE]
+    python benchmarks/generation.py [--model small|gpt2] [--batches 1 8 32 128] [--blanks 1 5]
+        [--rounds 3] [--out FILE]
 
 All run in turns, on one thread, and ratios are between neighbours. Batches have one or five blanks of a
 story, and one or five samples of a blank. With ctranslate2 installed, it runs too. It cannot give each row
