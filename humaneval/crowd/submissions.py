@@ -178,7 +178,8 @@ def _known(session: Session, at: StudyAtPlatform, batch: Collection[Arrived]) ->
         )
     )
     hits = session.scalars(select(HitRow).where(HitRow.id.in_({one.hit_id for one in batch}))).all()
-    forms = {_fields_of(one.submission).get(FORM, "") for one in batch} - {""}
+    readable = [one.submission.fields for one in batch if not one.submission.unreadable]
+    forms = {fields.get(FORM, "") for fields in readable} - {""}
     given = {row.row_id for row in work} | {hit.row_id for hit in hits}
     found = session.execute(
         select(RowRow.id, RowRow.shown_hash, RowRow.study_id)
@@ -239,10 +240,6 @@ def _places(session: Session, rows: Collection[int]) -> dict[int, list[_Place]]:
     return found
 
 
-def _fields_of(submission: Submission) -> Mapping[str, str]:
-    return {} if submission.unreadable else submission.fields
-
-
 def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -> str:
     """Store one submission. Says whether it was new, rebuilt from the platform's answers alone, a stray, or
     known; or left alone, because its worker was forgotten since it was read."""
@@ -252,11 +249,10 @@ def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -
         worker = seen_worker(session.connection(), at.endpoint, submission.worker)
         if worker is None:
             return "left alone"
-        worker_id = worker.id
-        known.workers[submission.worker] = worker_id
+        worker_id = known.workers[submission.worker] = worker.id
     there = known.assignments.setdefault(submission.external_id, [])
     assignment = next((row for row in there if row.worker_id == worker_id), None)
-    fields = _fields_of(submission)
+    fields = {} if submission.unreadable else submission.fields
     found = _row_of(hit, assignment, fields.get(FORM, ""), known)
     _supersede(session, [row for row in there if row.worker_id != worker_id], known)
     if assignment is None:
@@ -277,8 +273,7 @@ def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -
     if not is_kept:
         if assignment.state == TAKEN_IN:  # the platform has it again: its answers count, not ours alone
             session.execute(delete(ResponseRow).where(ResponseRow.assignment_id == assignment.id))
-        whole = dict(submission.fields)
-        known.answers[assignment.id, "platform"] = whole
+        whole = known.answers[assignment.id, "platform"] = dict(submission.fields)
         known.answers_new.append({"assignment_id": assignment.id, "source": "platform", "fields": whole})
     verdict = "known"
     if found.row_id is None:
