@@ -33,7 +33,6 @@ from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine
 from humaneval.store.meta import PLANNING_KEY
-from humaneval.store.migrate import upgrade
 from humaneval.store.stories import add_stories
 from humaneval.store.types import Base
 from humaneval.stories import bundled_stories
@@ -41,6 +40,7 @@ from humaneval.study.create import create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.web.app import create_app, running
 from tests.conftest import ROOT
+from tests.migrated import upgrade
 from tests.postgres import SOMEBODYS
 
 Rows = dict[Table, list[dict[str, Any]]]
@@ -49,7 +49,7 @@ EXAMPLES = ROOT / "humaneval" / "bundled" / "example_infills.csv"
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty database, migrated by Alembic once."""
+    """An empty database of the current revision."""
     path = tmp_path_factory.mktemp("template") / "template.db"
     engine = open_engine(f"sqlite:///{path}", pool=False)
     upgrade(engine)
