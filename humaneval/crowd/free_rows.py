@@ -148,6 +148,25 @@ def give_up(connection: Connection, hit: FoundHit) -> None:
         )
 
 
+def release_unconfirmed(connection: Connection, hit: FoundHit, now: datetime) -> bool:
+    """Release one row of a worker whom the platform has not confirmed: first the oldest that is not answered.
+    Says whether there was any. Answers are kept, and hold the row again if nobody else has it.
+    """
+    held = select(_work.c.id).where(
+        _work.c.hit_id == hit.id,
+        _holds("assignments"),
+        _work.c.state.in_(("opened", "answered")),
+        ~_work.c.confirmed,
+    )
+    first = connection.scalar(held.order_by(_work.c.state != "opened", _work.c.opened_at).limit(1))
+    if first is None:
+        return False
+    state = case((_work.c.state == "opened", "superseded"), else_=_work.c.state)
+    given_up = {"holds_row": False, "state": state, "lease_until": now}
+    connection.execute(update(_work).where(_work.c.id == first).values(given_up))
+    return True
+
+
 def held_assignments(connection: Connection, hit: FoundHit, most: int) -> Sequence[str]:
     """The platform's ids of up to `most` assignments of a HIT that hold rows and are not collected."""
     held = select(_work.c.external_id).where(

@@ -13,12 +13,17 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.web_server import waiting
 
-AT_ONCE = 8
-"""So many visitors at once may wait for Prolific: each of them holds a thread of the server."""
+AT_ONCE, TURN_SECONDS = 8, 1.0
+"""So many visitors at once may ask Prolific: each of them holds a thread of the server. Others wait so long
+for their turn."""
 SILENT_SECONDS = 5.0
 """For how long Prolific may be silent while a visitor waits."""
 
 _log = logging.getLogger(__name__)
+
+
+class TooManyAskError(PlatformError):
+    """Prolific was not asked: too many visitors wait for its answers."""
 
 
 class Checker:
@@ -30,7 +35,8 @@ class Checker:
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def session(self, endpoint: str, study: str, assignment: str) -> Session | None:
-        """The submission with this id; None if there is none. Raises HumanEvalError if nobody says."""
+        """The submission with this id; None if there is none. Raises HumanEvalError if nobody says, and
+        TooManyAskError if nobody was asked."""
         with self._asking():
             return self._platform(endpoint, study).session(assignment, tries=1, seconds=SILENT_SECONDS)
 
@@ -47,8 +53,10 @@ class Checker:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        if not self._places.acquire(blocking=False):
-            raise PlatformError(f"{AT_ONCE} visitors are waiting for Prolific's answer", nothing_done=True)
+        with waiting():
+            free = self._places.acquire(timeout=TURN_SECONDS)
+        if not free:
+            raise TooManyAskError(f"{AT_ONCE} visitors are waiting for Prolific's answer", nothing_done=True)
         try:
             with waiting():
                 yield

@@ -46,6 +46,7 @@ from humaneval.web.forms import (
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, outdated, root
 from humaneval.web.missing_answers import with_gaps
+from humaneval.web.prolific_check import TooManyAskError
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("prolific", __name__)
@@ -87,7 +88,8 @@ def begin(key: str) -> Response:
     checker = context().checker
     if found.outcome is Outcome.FULL and checker is not None:
         returned = checker.given_up(hit.endpoint, hit.study_name, hit.external_id or "")
-        found = opened(hit, visit._replace(confirmed=confirmed, returned=returned)) if returned else found
+        ours = visit._replace(confirmed=confirmed, returned=returned, over_unconfirmed=confirmed)
+        found = opened(hit, ours) if returned or confirmed else found
     refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal
@@ -105,6 +107,10 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
         return False
     try:
         there = checker.session(hit.endpoint, hit.study_name, visit.assignment)
+    except TooManyAskError:  # as a flood of invented ids would bring about: it must not look like silence
+        page = message("busy_heading", "busy_text", status=503)
+        page.headers["Retry-After"] = "5"
+        return page
     except HumanEvalError as error:
         told = error.message
         for own in (visit.assignment, visit.worker):  # Prolific's words may name them

@@ -16,8 +16,9 @@ import pytest
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
+from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
-from humaneval.web.prolific_check import AT_ONCE, Checker
+from humaneval.web.prolific_check import AT_ONCE, Checker, TooManyAskError
 from humaneval.web_server import _Channel, _Dispatcher, _Ranked, waiting
 from tests.pace import PATIENCE
 
@@ -107,7 +108,10 @@ def test_a_slow_connection_gives_way_whatever_becomes_of_the_clock(
         assert not Slow(moment - 1, time.time() - 1, waits_to_be_read).keeps_waiting(moment)
 
 
-def test_few_threads_wait_for_prolific_at_once_and_nobody_queues_behind_them() -> None:
+def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prolific_check, "TURN_SECONDS", 0.01)
     asked, may_answer = threading.Semaphore(0), threading.Event()
 
     def open_at(endpoint: str, study: str) -> StudyAtPlatform:
@@ -126,7 +130,7 @@ def test_few_threads_wait_for_prolific_at_once_and_nobody_queues_behind_them() -
         each.start()
     for _ in threads:
         assert asked.acquire(timeout=PATIENCE)
-    with pytest.raises(PlatformError, match="8 visitors are waiting for Prolific's answer"):
+    with pytest.raises(TooManyAskError, match="8 visitors are waiting for Prolific's answer"):
         checker.session("prolific", "study", "abc")
     assert checker.given_up("prolific", "study", "abc") == frozenset()
     may_answer.set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from humaneval.crowd.prolific import submitted
 from humaneval.market.prolific_standin import Faults
 from humaneval.market.prolific_standin.faults import READING, ProlificFault
+from humaneval.web import prolific_check
 from tests.integration.prolific.people import Person, World
 
 
@@ -90,3 +93,26 @@ def test_answers_in_another_persons_name_do_not_count_as_theirs(
     monkeypatch.setattr(submitted, "SHOWN_AFTER", timedelta(0))
     world.collect()
     assert len(world.rows()) == 1
+
+
+def test_a_burst_of_visitors_is_no_silence_and_takes_no_forms(
+    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    monkeypatch.setattr(prolific_check, "TURN_SECONDS", 0.01)
+    fall_silent(faults, "slow", seconds=1.0)
+    people = [stranger(world, number) for number in range(2 * prolific_check.AT_ONCE)]
+    with ThreadPoolExecutor(len(people)) as pool:
+        answers = Counter(pool.map(lambda each: each.open().status, people))
+    assert answers.keys() == {403, 503}
+    assert world.rows() == []
+
+
+def test_who_is_confirmed_comes_before_who_is_not(world: World, faults: Faults) -> None:
+    world.publish()
+    fall_silent(faults)
+    for number in range(4):
+        stranger(world, number).open()
+    faults.replace([], 0)
+    assert world.person("Ann").take().form(field="form") is not None
+    assert len(world.rows()) == 4
