@@ -68,7 +68,7 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
     pooled = {"pool_size": MOST_POOLED, "max_overflow": 0, "pool_use_lifo": True}
     options: dict[str, Any] = pooled if pool else {"poolclass": NullPool}
     options["hide_parameters"] = True  # they hold answers, keys and workers' ids, and errors are logged
-    options["execution_options"] = {"hint": hint}
+    options["execution_options"] = {"hint": hint, "make": make}
     if url.startswith("sqlite"):
         folder = Path(url.removeprefix("sqlite:///")).parent
         if not folder.is_dir():
@@ -261,7 +261,9 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
         )
     if engine.dialect.name == "sqlite":
         path = Path(str(engine.url.database))
-        if not path.exists():
+        told = engine.get_execution_options()
+        unmade = why_not_written(path) if told.get("make") else ""
+        if not path.exists() and not unmade:
             return StoreError(
                 f"there is no database {path}",
                 "Name yours with --database, or make one from a table of stories and infills:"
@@ -270,7 +272,7 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
                 f"Also, to try it with ours: `{command('stories', 'import', '--bundled')}`.",
             )
         if read_only or "unable to open" in reason or "disk I/O" in reason:
-            reason = why_not_written(path) or reason
+            reason = unmade or why_not_written(path) or reason
     if any(cause in reason for cause in ("full", "No space left", "disk I/O")):
         return StoreError(
             f"the database {where} cannot be written: {reason}",

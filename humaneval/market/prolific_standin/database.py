@@ -18,6 +18,7 @@ from humaneval.market.prolific_standin.tables import VERSION, Entry, Project, Pr
 from humaneval.market.prolific_standin.terms import Terms
 from humaneval.market.tables.database import Clock
 from humaneval.store.engine import open_engine, writing
+from humaneval.store.files import why_not_written
 from humaneval.store.types import now
 
 HINT = "Name a file of its own with --database."
@@ -59,7 +60,8 @@ def open_prolific(path: Path | str) -> Engine:
             )
     except DatabaseError as error:
         engine.dispose()
-        raise StoreError(f"{path} cannot be used as the stand-in's database: {error.orig}", HINT) from None
+        why = why_not_written(Path(path)) or error.orig
+        raise StoreError(f"{path} cannot be used as the stand-in's database: {why}", HINT) from None
     except StoreError:
         engine.dispose()
         raise
