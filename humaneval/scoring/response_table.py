@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from humaneval.csv_file import MOST_COLUMNS
 from humaneval.csv_text import csv_bytes, csv_lines, csv_trouble, unguarded
 from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.encodings import Decoded, decode, read_json, why_not_json
@@ -45,7 +46,8 @@ OPTIONAL = (
 )
 COLUMNS = REQUIRED + OPTIONAL
 
-MOST_COLUMNS = 2_000
+LARGEST = 2**53
+"""The largest whole number up to which each is told from the next one."""
 JSON_LINES = (".jsonl", ".ndjson")
 
 
@@ -170,9 +172,7 @@ def _cell_records(text: str, path: Path) -> Iterator[_Record]:
     except csv.Error as error:
         raise InputError(f"{path}: the header cannot be read: {csv_trouble(error)}") from None
     if len(header) > MOST_COLUMNS:
-        raise InputError(
-            f"{path}: {len(header):,} columns; a table of responses has at most {MOST_COLUMNS:,}"
-        )
+        raise InputError(f"{path}: {len(header):,} columns; at most {MOST_COLUMNS:,} are read")
     reader = csv.reader(_lines(text), delimiter=separator, strict=True)
     names = [_column_name(cell) for cell in header]
     while names and not names[-1]:
@@ -273,6 +273,8 @@ def _value(cell: _Cell, name: str, path: Path, most: int) -> Any:
             raise refuse("is not a number of 0 or more")
         if name != "seconds" and number != int(number):
             raise refuse("is not a whole number")
+        if name != "seconds" and number > LARGEST:
+            raise refuse("is too large a number")
         return number if name == "seconds" else int(number)
     return text if isinstance(value, str) or name in COLUMNS else value
 

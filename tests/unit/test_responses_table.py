@@ -128,6 +128,10 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
             "worker,story,generator,position,choice,order\nw,s,g,1,1,1.5\n",
             r"line 2: order '1.5' is not a whole",
         ),
+        (
+            "worker,story,generator,position,choice,sentences\nw,s,g,1,1,1e300\n",
+            r"line 2: sentences '1e300' is too large a number",
+        ),
         ('{"worker": 1,\n', r"line 1: not JSON"),
         ('{"worker": ' + "[" * 5_000, r"line 1: not JSON \(nested too deeply"),
         ('{"worker": ' + "9" * 5_000 + "}", r"line 1: not JSON \(a number is too long"),
@@ -136,7 +140,7 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         ('{"worker": 1, "tags": ["a\\ud800"]}\n', r"line 1: not JSON \(half of a character, U\+D800\)"),
         ("worker," + "c" * (LARGEST_CELL + 1), r"the header cannot be read: a cell has more than 16,777,216"),
         (CSV + "c" * (LARGEST_CELL + 1), r"line 4: a cell has more than 16,777,216 characters"),
-        (",".join(f"c{number}" for number in range(200_000)), r"200,000 columns; a table of responses has"),
+        (",".join(f"c{number}" for number in range(200_000)), r"200,000 columns; at most 10,000 are read"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_column(tmp_path: Path, text: str, message: str) -> None:
