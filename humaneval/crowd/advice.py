@@ -86,14 +86,15 @@ def left_out(line: EndpointStatus) -> str:
 
 
 def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line], start: str = "") -> Steps:
-    """What to run next, of all that waits in `said`. If nothing waits, it is `start` while nobody has come.
-    Then it is a look at the work, while more can come and something is undecided. Otherwise it is a look at
-    the scores."""
+    """What to run next, of all that waits in `said`. If nothing waits, it is `start` while nobody has come,
+    or a look whether anybody has. Then it is a look at the work, while more can come and something is
+    undecided. Otherwise it is a look at the scores."""
     waiting = [each.command for each in said if each.command and each.waits]
     more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
     came = sum(line.submitted for line in lines)
     decided = 0 < came <= sum(line.approved + line.rejected for line in lines)
-    look = command("review", study, "--to", more[0]) if more and not decided else command("score", study)
+    verb = "review" if came or CSV in more else "collect"  # the results of a batch are a file
+    look = command(verb, study, "--to", more[0]) if more and not decided else command("score", study)
     if start and not any(line.submitted for line in lines):
         look = start
     return Steps.of(waiting or [look])

@@ -67,6 +67,12 @@ def test_status_leads_to_the_scores_once_everything_that_came_is_decided() -> No
     assert "score" in str(next_steps("mine", [at_local(submitted=2, approved=1, rejected=1)], []).first)
 
 
+def test_status_leads_to_the_review_only_if_there_is_something_to_review() -> None:
+    nobody = at_local(submitted=0, approved=0)
+    assert str(next_steps("mine", [nobody], []).first) == "humaneval collect mine --to local"
+    assert str(next_steps("mine", [nobody], [], "humaneval up mine").first) == "humaneval up mine"
+
+
 def table(marks: int, achieved: float, n: int, scale: Scale = DETECTION) -> ScoreTable:
     picks = (marks, 0, 0, 0, 0)
     made = SimpleNamespace(
