@@ -251,6 +251,8 @@ def _as_value(error: click.ClickException, words: Sequence[str]) -> str:
     """What to type if an unknown option is a value, as an id that begins with a hyphen is; else nothing."""
     if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
         return ""
+    if error.option_name.startswith("--"):  # no platform has such ids, and a typing error is likely
+        return ""
     meant = next((word for word in words if word.startswith(error.option_name)), "")
     if not meant or not any(isinstance(each, click.Argument) for each in error.ctx.command.params):
         return ""

@@ -153,7 +153,9 @@ class ProlificWorld:
 
     # The process and its death
 
-    def request(self, method: str, url: str, *, body: bytes | None, headers: Any, redirect: bool) -> _Reply:
+    def request(
+        self, method: str, url: str, *, body: bytes | None, headers: Any, redirect: bool, timeout: object
+    ) -> _Reply:
         """Carry a call over, as a pool of connections does. Around one that changes something, the process
         can die."""
         changes = method != "GET"
