@@ -138,6 +138,7 @@ def _refuse_differing_books(books: Mapping[str, Reconciled], study: str) -> None
         collect = command("collect", study, "--to", differ[0])
         raise PartialError(
             f"our books differ from those of {' and '.join(differ)}",
-            "Bring ours up to date. What then still differs, other people or programs did, or added to the"
-            f" account: {collect}",
+            "Bring ours up to date. A bonus that only the platform has is entered by the same bonus command"
+            " again. What then still differs, other people or programs did, or added to the account:"
+            f" {collect}",
         )

@@ -93,8 +93,11 @@ def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line]
     more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
     came = sum(line.submitted for line in lines)
     decided = 0 < came <= sum(line.approved + line.rejected for line in lines)
-    verb = "review" if came or CSV in more else "collect"  # the results of a batch are a file
-    look = command(verb, study, "--to", more[0]) if more and not decided else command("score", study)
+    look = command("score", study)
+    if more and not decided:
+        look = command("collect", study, "--to", more[0])
+        if came or CSV in more:  # the results of a batch are a file
+            look = command("review", study, "--to", more[0])
     if start and not any(line.submitted for line in lines):
         look = start
     return Steps.of(waiting or [look])

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, Engine, Select, bindparam, exists, func, sele
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from humaneval.domain import FROM_TABLE, SENTENCES
-from humaneval.errors import UsageError
+from humaneval.errors import HumanEvalError, UsageError
+from humaneval.scoring.questions.question import DETECT, load_question
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
 from humaneval.store.responses import answerers
@@ -107,6 +108,17 @@ def _parse(settings_hash: str, stored: Mapping[str, Any]) -> StudyFile:
         _parsed.clear()
     _parsed[settings_hash] = settings
     return settings
+
+
+def without_question(session: Session) -> dict[str, HumanEvalError]:
+    """The studies whose question cannot be loaded, with the reason: their forms cannot be shown."""
+    found: dict[str, HumanEvalError] = {}
+    for name, settings in session.execute(select(StudyRow.name, StudyRow.settings)):
+        try:
+            load_question(settings.get("question", DETECT))
+        except HumanEvalError as error:
+            found[name] = error
+    return found
 
 
 def hash_of_rows(session: Session, study: StudyRow) -> str:

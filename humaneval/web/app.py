@@ -24,6 +24,7 @@ from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
 from humaneval.store.meta import stored_secret
 from humaneval.store.together import Reader, Writer
+from humaneval.study.stored import without_question
 from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
 from humaneval.web.forms import Context
 from humaneval.web.giving_way import OpenForms
@@ -75,6 +76,9 @@ def create_app(
     with writing(engine) as session:
         key = settings.secret_key or stored_secret(session, "form key")
         unmarked = last_unmarked(session)
+        unshown = without_question(session)
+    for study, error in unshown.items():
+        app.logger.warning("Study %s cannot be shown: %s. %s", study, error.message, error.hint)
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")

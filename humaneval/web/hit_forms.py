@@ -254,6 +254,8 @@ def busy(error: StoreError) -> Response:
 @blueprint.app_errorhandler(HTTPException)
 def http_error(error: HTTPException) -> Response:
     heading = {404: "not_found_heading", 413: "too_long_heading"}.get(error.code or 500, "wrong_heading")
+    if (error.code or 500) >= 500:  # perhaps the study's own words cannot be had: its question may be gone
+        g.pop("study", None)
     return messages.message(heading, messages.again(), status=error.code or 500)
 
 

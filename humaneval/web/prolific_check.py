@@ -18,12 +18,9 @@ AT_ONCE, TURN_SECONDS = 8, 1.0
 for their turn."""
 SILENT_SECONDS = 5.0
 """For how long Prolific may be silent while a visitor waits."""
+TOO_MANY = "too many ask"
 
 _log = logging.getLogger(__name__)
-
-
-class TooManyAskError(PlatformError):
-    """Prolific was not asked: too many visitors wait for its answers."""
 
 
 class Checker:
@@ -35,8 +32,8 @@ class Checker:
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def session(self, endpoint: str, study: str, assignment: str) -> Session | None:
-        """The submission with this id; None if there is none. Raises HumanEvalError if nobody says, and
-        TooManyAskError if nobody was asked."""
+        """The submission with this id; None if there is none. Raises HumanEvalError if nobody says, with the
+        code TOO_MANY if nobody was asked."""
         with self._asking():
             return self._platform(endpoint, study).session(assignment, tries=1, seconds=SILENT_SECONDS)
 
@@ -56,7 +53,8 @@ class Checker:
         with waiting():
             free = self._places.acquire(timeout=TURN_SECONDS)
         if not free:
-            raise TooManyAskError(f"{AT_ONCE} visitors are waiting for Prolific's answer", nothing_done=True)
+            told = f"{AT_ONCE} visitors are waiting for Prolific's answer"
+            raise PlatformError(told, code=TOO_MANY, nothing_done=True)
         try:
             with waiting():
                 yield

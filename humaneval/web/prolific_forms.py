@@ -20,7 +20,7 @@ from humaneval.crowd.prolific.completion_codes import NO_CONSENT, SCREENED_OUT, 
 from humaneval.crowd.prolific.draft import PLACEHOLDERS
 from humaneval.crowd.prolific.submission import REOPENED
 from humaneval.crowd.refused_consent import forget_refusal
-from humaneval.errors import HumanEvalError
+from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.store.types import now
 from humaneval.study.words import channel_at
 from humaneval.web.forms import (
@@ -46,7 +46,7 @@ from humaneval.web.forms import (
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, outdated, root
 from humaneval.web.missing_answers import with_gaps
-from humaneval.web.prolific_check import TooManyAskError
+from humaneval.web.prolific_check import TOO_MANY
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("prolific", __name__)
@@ -107,11 +107,12 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
         return False
     try:
         there = checker.session(hit.endpoint, hit.study_name, visit.assignment)
-    except TooManyAskError:  # as a flood of invented ids would bring about: it must not look like silence
-        page = message("busy_heading", "busy_text", status=503)
-        page.headers["Retry-After"] = "5"
-        return page
     except HumanEvalError as error:
+        if isinstance(error, PlatformError) and error.code == TOO_MANY:
+            # A flood of invented ids would bring this about: it must not look like silence.
+            page = message("busy_heading", "busy_text", status=503)
+            page.headers["Retry-After"] = "5"
+            return page
         told = error.message
         for own in (visit.assignment, visit.worker):  # Prolific's words may name them
             told = told.replace(own, "…")

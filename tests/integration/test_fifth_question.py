@@ -28,6 +28,7 @@ from tests.integration.link.people import LinkStudy
 from tests.integration.test_questions import fill, read, stories_of
 
 PAGE = ROOT / "docs" / "questions.md"
+URL = "http://localhost:8730"
 FILES = ["whose.py", "whose/passage.html", "whose/words/en.toml", "pyproject.toml"]
 SKILLS = Skills(by_generator={"control": 1.0, "human": 0.0, "ilm": 0.3, "lm": 0.9})
 
@@ -87,3 +88,22 @@ def test_a_fifth_question_is_asked_collected_and_scored(whose: Path, sqlite_engi
     assert scores["control"] == 0 < scores["lm"] < scores["ilm"] < 0.7
     assert table.scale.title == "% taken for a person's"
     assert table.annotators.excluded > 0
+
+
+def test_a_study_whose_question_is_gone_is_told_at_the_start_and_its_page_is_whole(
+    whose: Path, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(sqlite_engine, stories_of(6, 24))
+    create_study(sqlite_engine, "study", read("whose", annotators=24), "")
+    up = LinkStudy(sqlite_engine, "study", URL, Link(link(URL), sqlite_engine, pay="none"))
+    (address,) = up.invite(open_invitation())
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each != str(whose)])
+    load_question.cache_clear()
+    sys.modules.pop("whose", None)
+    client = create_app(Settings(), sqlite_engine).test_client()
+    assert "Study study cannot be shown: there is no question 'whose'" in caplog.text
+    assert "install its package" in caplog.text
+    page = client.get(address.removeprefix(URL))
+    assert page.status_code == 500
+    assert "</html>" in page.text
+    assert "Something went wrong" in page.text

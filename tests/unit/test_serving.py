@@ -18,7 +18,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
-from humaneval.web.prolific_check import AT_ONCE, Checker, TooManyAskError
+from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
 from humaneval.web_server import _Channel, _Dispatcher, _Ranked, waiting
 from tests.pace import PATIENCE
 
@@ -130,8 +130,9 @@ def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
         each.start()
     for _ in threads:
         assert asked.acquire(timeout=PATIENCE)
-    with pytest.raises(TooManyAskError, match="8 visitors are waiting for Prolific's answer"):
+    with pytest.raises(PlatformError, match="8 visitors are waiting for Prolific's answer") as refused:
         checker.session("prolific", "study", "abc")
+    assert refused.value.code == TOO_MANY
     assert checker.given_up("prolific", "study", "abc") == frozenset()
     may_answer.set()
     for each in threads:

@@ -327,4 +327,7 @@ def load_question(name: str) -> Question:
                 f"question {name!r} needs the package {error.name}", f"pip install {package}"
             ) from None
         return made
-    raise UsageError(f"there is no question {name!r}", f"Questions: {listed(question_names())}.")
+    raise UsageError(
+        f"there is no question {name!r}",
+        f"Questions: {listed(question_names())}. For a question of your own, install its package.",
+    )
