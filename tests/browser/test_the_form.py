@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from humaneval.crowd.review import review_work
 from humaneval.store import engine as store
@@ -208,7 +208,8 @@ def test_where_no_answer_comes_the_button_waits_and_comes_back(page: Page, study
     page.clock.install()
     page.goto(study.accept())
     fill_in(page, [1, 1, 1, 1])
-    page.route("**/form/*", lambda route: route.fulfill(status=204))  # the browser stays on the page
+    held: list[Route] = []
+    page.route("**/form/*", lambda route: held.append(route))  # nobody answers
     width = page.get_by_role("button", name="Send my answers").bounding_box()["width"]
     send(page)
     button = page.get_by_role("button", name="Sending…")
@@ -216,6 +217,8 @@ def test_where_no_answer_comes_the_button_waits_and_comes_back(page: Page, study
     assert button.bounding_box()["width"] == width
     page.clock.fast_forward(11_000)
     expect(page.get_by_role("button", name="Send my answers")).to_be_enabled()
+    for route in held:
+        route.abort("aborted")  # the browser stays on the page
     page.unroute("**/form/*")
     send(page)
     _thanked(page)
