@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import signal
 import socket
@@ -306,7 +307,8 @@ def until_told(servers: Stoppable) -> Iterator[None]:
     def stop(number: int, _frame: object) -> None:
         for each, handler in before.items():
             signal.signal(each, handler)
-        servers.stop()
+        # Not in here: the main thread may have been interrupted with a lock that `stop` needs.
+        _thread.start_new_thread(servers.stop, ())
 
     for number in before:
         signal.signal(number, stop)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -16,10 +18,11 @@ import pytest
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
+from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import _Channel, _Dispatcher, _Ranked, waiting
+from humaneval.web_server import _Channel, _Dispatcher, _Ranked, until_told, waiting
 from tests.pace import PATIENCE
 
 
@@ -156,3 +159,11 @@ def test_of_a_crowd_beyond_a_hits_places_few_ask_the_platform() -> None:
         may_answer.set()
     assert at_once == [0] * 16
     assert [asked.acquire(blocking=False) for _ in range(5)] == [True] * 4 + [False]
+
+
+def test_a_signal_ends_the_work_even_if_it_comes_while_the_main_thread_has_a_lock() -> None:
+    ending = Ending()
+    with until_told(ending):
+        with vars(ending._event)["_cond"]:  # as when it begins to wait
+            os.kill(os.getpid(), signal.SIGINT)
+        assert ending.asked(PATIENCE)
