@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, or_, select
 from sqlalchemy.orm import defer, joinedload
@@ -14,47 +15,32 @@ from humaneval.market.hit_status import refresh
 from humaneval.market.offers import find_visible, free_in_group, is_once, is_open
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.qualifications.requirements import obstacles, record_of, types_of
+from humaneval.market.qualifications.requirements import obstacles, record_of, types_of, unmet
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import FINISHED, TAKEN, Assignment, Bonus, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType
-from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import Person
+from humaneval.store.types import table
 
 WORK_ON_A_PAGE = 100
 MOST_IN_HAND = 25
 """How many HITs a worker can hold at once, as at Mechanical Turk. Else one person could take them all."""
 # Everybody who takes part needs these, so they are built once.
-_IN_HAND = (
-    select(Assignment)
-    .join(Assignment.hit)
-    .where(
-        Hit.id == bindparam("hit"),
-        Assignment.worker_number == bindparam("worker"),
-        Assignment.state == State.ACCEPTED,
-    )
+_DONE, _HITS = table(Assignment), table(Hit)
+_BEGUN = (
+    select(_DONE.c.id, _HITS.c.id, _HITS.c.hit_type_number)
+    .join_from(_DONE, _HITS)
+    .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state == State.ACCEPTED)
+    .order_by(_DONE.c.number.desc())
 )
-_HOW_MANY = select(func.count()).where(
-    Assignment.worker_number == bindparam("worker"), Assignment.state == State.ACCEPTED
-)
-_PLACE = select(Assignment).where(
-    Assignment.hit_number == bindparam("hit"),
-    Assignment.worker_number == bindparam("worker"),
-    Assignment.state.in_(TAKEN),
+_TAKEN = select(_DONE.c.number).where(
+    _DONE.c.hit_number == bindparam("hit"),
+    _DONE.c.worker_number == bindparam("worker"),
+    _DONE.c.state.in_(TAKEN),
 )
 _OWN = select(Assignment).where(
     Assignment.id == bindparam("id"), Assignment.worker_number == bindparam("worker")
-)
-_OF_TYPE = (
-    select(Assignment)
-    .join(Assignment.hit)
-    .where(
-        Hit.hit_type_number == bindparam("kind"),
-        Assignment.worker_number == bindparam("worker"),
-        Assignment.state == State.ACCEPTED,
-    )
-    .order_by(Assignment.number.desc())
-    .limit(1)
 )
 
 
@@ -66,44 +52,52 @@ class Work:
     bonuses: Sequence[Bonus]
 
 
-def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
-    """The assignment of a HIT that this worker has in hand, if any."""
-    return work.session.scalar(_IN_HAND, {"hit": hit_id, "worker": worker.number})
+class Begun(NamedTuple):
+    """An assignment that a worker has in hand: its id, the id of its HIT, and the number of its type."""
+
+    id: str
+    hit_id: str
+    kind: int
 
 
-def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool = False) -> Assignment:
+def begun_by(work: Transaction, worker: Person) -> list[Begun]:
+    """What a worker has in hand, newest first."""
+    return [Begun(*row) for row in work.connection.execute(_BEGUN, {"worker": worker.number})]
+
+
+def accept(work: Transaction, worker: Person, hit_id: str, *, or_another: bool = False) -> Assignment:
     """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError.
 
     `or_another`: any HIT of its group will do, if this one no longer has a place for the worker. Of what each
     person does once, the one in hand is given again.
     """
-    hit = find_visible(work, worker, hit_id)
-    mine = _taken(work, worker, hit)
-    if or_another and mine is None and is_once(hit.hit_type):
-        mine = in_hand_of_type(work, worker, hit.hit_type)
-    if mine is not None and mine.state is State.ACCEPTED:
-        return mine
-    if or_another and (mine is not None or not is_open(work, hit)):
-        another = free_in_group(work, worker, hit.hit_type)
-        hit, mine = (hit, mine) if another is None else (another, None)
-    if mine is not None:
+    hit, begun = find_visible(work, worker, hit_id), begun_by(work, worker)
+    once = or_another and is_once(hit.hit_type)
+    done = work.connection.scalar(_TAKEN, {"hit": hit.number, "worker": worker.number}) is not None
+    mine = [each for each in begun if each.hit_id == hit.id]
+    if once and not done:
+        mine = [each for each in begun if each.kind == hit.hit_type_number]
+    if mine:
+        return find_own(work, worker, mine[0].id)
+    if or_another and (done or not is_open(work, hit)):
+        another = free_in_group(work, worker, hit.hit_type_number)
+        hit, done = (hit, done) if another is None else (find_visible(work, worker, another), False)
+    if done:
         raise NotPossibleError("You have already done this task. Each task can be done only once.")
-    record, asked = record_of(work.session, worker), hit.hit_type.qualifications
-    missing = obstacles(asked, record, "accept", types_of(work.session, asked))
-    if missing:
-        raise NotPossibleError(
-            f"You cannot accept this task. It requires that {' and that '.join(map(str, missing))}.", 403
-        )
+    asked = hit.hit_type.qualifications
+    if lacking := unmet(asked, record_of(work, worker, asked), "accept"):
+        said = " and that ".join(map(str, obstacles(lacking, types_of(work, lacking))))
+        raise NotPossibleError(f"You cannot accept this task. It requires that {said}.", 403)
     if not is_open(work, hit):
         raise NotPossibleError(
             "This task is no longer available. Other workers have taken it, or it has expired."
         )
-    if (work.session.scalar(_HOW_MANY, {"worker": worker.number}) or 0) >= MOST_IN_HAND:
+    if len(begun) >= MOST_IN_HAND:
         raise NotPossibleError(f"You have {MOST_IN_HAND} tasks in hand. Finish or return one of them first.")
     assignment = Assignment(
         id=new_entity_id(),
         hit=hit,
-        worker=worker,
+        worker_number=worker.number,
         state=State.ACCEPTED,
         accepted_at=work.now,
         deadline=work.now + timedelta(seconds=hit.hit_type.assignment_seconds),
@@ -114,12 +108,7 @@ def accept(work: Transaction, worker: Worker, hit_id: str, *, or_another: bool =
     return assignment
 
 
-def _taken(work: Transaction, worker: Worker, hit: Hit) -> Assignment | None:
-    """The place of this HIT that the worker has."""
-    return work.session.scalar(_PLACE, {"hit": hit.number, "worker": worker.number})
-
-
-def find_own(work: Transaction, worker: Worker, assignment_id: str) -> Assignment:
+def find_own(work: Transaction, worker: Person, assignment_id: str) -> Assignment:
     """This worker's own assignment. Raises NotPossibleError."""
     assignment = work.session.scalar(_OWN, {"id": assignment_id, "worker": worker.number})
     if assignment is None:
@@ -127,7 +116,7 @@ def find_own(work: Transaction, worker: Worker, assignment_id: str) -> Assignmen
     return assignment
 
 
-def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
+def give_back(work: Transaction, worker: Person, assignment_id: str) -> None:
     """Return work in hand, so that another worker can take its place. Returning twice does no harm."""
     assignment = find_own(work, worker, assignment_id)
     if assignment.state in FINISHED:
@@ -138,7 +127,7 @@ def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
         note(work, "AssignmentReturned", assignment.hit, assignment)
 
 
-def in_hand_of(work: Transaction, worker: Worker) -> list[Assignment]:
+def in_hand_of(work: Transaction, worker: Person) -> list[Assignment]:
     """What a worker has in hand, newest first."""
     mine = select(Assignment).where(
         Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
@@ -146,12 +135,7 @@ def in_hand_of(work: Transaction, worker: Worker) -> list[Assignment]:
     return list(work.session.scalars(mine.order_by(Assignment.number.desc()).options(*_WITHOUT_TEXTS)))
 
 
-def in_hand_of_type(work: Transaction, worker: Worker, kind: HitType) -> Assignment | None:
-    """What a worker has in hand of a type of HITs, the newest of several."""
-    return work.session.scalar(_OF_TYPE, {"kind": kind.number, "worker": worker.number})
-
-
-def newest_in_group(work: Transaction, worker: Worker, group_id: str) -> Assignment | None:
+def newest_in_group(work: Transaction, worker: Person, group_id: str) -> Assignment | None:
     """What a worker has in hand of a group, or else submitted last; None if there is nothing. The group is
     named by its HITGroupId or HITTypeId."""
     return work.session.scalar(
@@ -176,7 +160,7 @@ class Sums:
     waiting: int
 
 
-def sums_of(work: Transaction, worker: Worker) -> Sums:
+def sums_of(work: Transaction, worker: Person) -> Sums:
     """All that a worker has earned, and all that waits."""
     mine = Assignment.worker_number == worker.number
     earned = select(func.sum(Entry.paid)).join(Assignment, Assignment.number == Entry.assignment_number)
@@ -190,7 +174,7 @@ def sums_of(work: Transaction, worker: Worker) -> Sums:
     return Sums(*(work.session.scalar(query.where(mine)) or 0 for query in (earned, waiting)))
 
 
-def work_of(work: Transaction, worker: Worker, *, before: int | None = None) -> list[Work]:
+def work_of(work: Transaction, worker: Person, *, before: int | None = None) -> list[Work]:
     """A page of a worker's assignments, newest first; `before`: those older than the one of this number."""
     mine = select(Assignment).where(Assignment.worker_number == worker.number)
     if before is not None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import func, select
 
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import invalid
 from humaneval.market.protocol.values import LONGEST_REASON, Params, Reply, text
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.workers import Worker, WorkerBlock
+from humaneval.market.tables.workers import WorkerBlock
 from humaneval.market.workers import find_worker
 
 MOST_BLOCKS = 100_000
-_BLOCK_OF = select(WorkerBlock.number).where(WorkerBlock.worker_number == bindparam("worker"))
 
 
 def create_worker_block(work: Transaction, params: Params) -> Reply:
@@ -25,7 +24,7 @@ def create_worker_block(work: Transaction, params: Params) -> Reply:
         return {}
     if (work.session.scalar(select(func.count()).select_from(WorkerBlock)) or 0) >= MOST_BLOCKS:
         raise invalid(f"At most {MOST_BLOCKS} workers can be blocked.")
-    work.session.add(WorkerBlock(worker=worker, reason=reason, made_at=work.now))
+    work.session.add(WorkerBlock(worker_number=worker.number, reason=reason, made_at=work.now))
     return {}
 
 
@@ -46,8 +45,3 @@ def list_worker_blocks(work: Transaction, params: Params) -> Reply:
         "WorkerBlocks": [{"WorkerId": block.worker.id, "Reason": block.reason} for block in rows],
         **envelope,
     }
-
-
-def is_blocked(work: Transaction, worker: Worker) -> bool:
-    """Whether this worker is blocked from seeing and accepting HITs."""
-    return work.session.scalar(_BLOCK_OF, {"worker": worker.number}) is not None

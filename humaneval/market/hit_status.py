@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import bindparam, delete, func, select
-from sqlalchemy.orm import Session
 
 from humaneval.market.account import post
 from humaneval.market.events import note
@@ -15,6 +14,7 @@ from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
 from humaneval.market.tables.uploads import Upload
+from humaneval.store.types import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Counts:
         return self.approved + self.rejected
 
 
-def counts(session: Session, hits: Sequence[Hit]) -> dict[int, Counts]:
-    """The counts of each of `hits`, by the HIT's number."""
-    rows = session.execute(_COUNTS, {"hits": [hit.number for hit in hits]}).all()
+def counts(work: Transaction, hits: Sequence[Hit]) -> dict[int, Counts]:
+    """The counts of each of `hits`, by the HIT's number, as the database has them now."""
+    rows = work.connection.execute(_COUNTS, {"hits": [hit.number for hit in hits]})
     found: dict[int, dict[str, int]] = {hit.number: {} for hit in hits}
     for number, state, count in rows:
         found[number][state.value] = count
@@ -55,7 +55,7 @@ def counts(session: Session, hits: Sequence[Hit]) -> dict[int, Counts]:
 def refresh(work: Transaction, hit: Hit) -> Counts:
     """Update a HIT's status and hold after its assignments or its expiry changed. Returns its counts."""
     work.session.flush()
-    count = counts(work.session, [hit])[hit.number]
+    count = counts(work, [hit])[hit.number]
     _settle_hold(work, hit, count)
     hit.status = _status(hit, count)
     finished = hit.status in ("Reviewable", "Reviewing")
@@ -77,7 +77,7 @@ def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:
     """Hold the price of every place that may still have to be paid, and of no other."""
     open_places = 0 if hit.expired or hit.disposed else count.free
     wanted = hit.price_cents * (open_places + count.accepted + count.submitted)
-    more = wanted - (work.session.scalar(_HELD, {"hit": hit.number}) or 0)
+    more = wanted - (work.connection.scalar(_HELD, {"hit": hit.number}) or 0)
     if more:
         post(work, "hold" if more > 0 else "release", hit, on_hold=more, available=-more)
 
@@ -92,9 +92,10 @@ def _status(hit: Hit, count: Counts) -> str:
 
 
 # Nearly every request needs these, so they are built once.
+_DONE, _LINES = table(Assignment), table(Entry)
 _COUNTS = (
-    select(Assignment.hit_number, Assignment.state, func.count())
-    .where(Assignment.hit_number.in_(bindparam("hits", expanding=True)), Assignment.state.in_(TAKEN))
-    .group_by(Assignment.hit_number, Assignment.state)
+    select(_DONE.c.hit_number, _DONE.c.state, func.count())
+    .where(_DONE.c.hit_number.in_(bindparam("hits", expanding=True)), _DONE.c.state.in_(TAKEN))
+    .group_by(_DONE.c.hit_number, _DONE.c.state)
 )
-_HELD = select(func.coalesce(func.sum(Entry.on_hold), 0)).where(Entry.hit_number == bindparam("hit"))
+_HELD = select(func.coalesce(func.sum(_LINES.c.on_hold), 0)).where(_LINES.c.hit_number == bindparam("hit"))

@@ -144,7 +144,7 @@ def delete_hit(work: Transaction, params: Params) -> Reply:
     hit = find_hit(work, params["HITId"])
     if hit.status not in ("Reviewable", "Reviewing"):
         raise wrong_hit_state("Reviewing, Reviewable", hit.status)
-    waiting = counts(work.session, [hit])[hit.number].submitted
+    waiting = counts(work, [hit])[hit.number].submitted
     if waiting:
         raise RefusedError(
             "InvalidHITState",
@@ -166,7 +166,7 @@ def find_hit(work: Transaction, hit_id: str) -> Hit:
 
 def described(work: Transaction, hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """The HITs as the protocol's HIT structures."""
-    by_number = counts(work.session, hits)
+    by_number = counts(work, hits)
     return [_description(hit, by_number[hit.number]) for hit in hits]
 
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import select, update
 
 from humaneval.market.protocol.refusals import invalid
 from humaneval.market.protocol.values import Params, Reply, text
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.workers import Message, Worker
+from humaneval.market.workers import Person
 
 MOST_AT_ONCE = 100
 MESSAGES_ON_A_PAGE = 100
 
 LONGEST_SUBJECT, LONGEST_MESSAGE = 200, 4096
-_UNREAD = (
-    select(func.count())
-    .select_from(Message)
-    .where(Message.worker_number == bindparam("worker"), Message.read.is_(False))
-)
 
 
 def notify_workers(work: Transaction, params: Params) -> Reply:
@@ -48,22 +44,17 @@ def notify_workers(work: Transaction, params: Params) -> Reply:
     return {"NotifyWorkersFailureStatuses": failures}
 
 
-def tell(work: Transaction, worker: Worker, subject: str, message: str) -> None:
+def tell(work: Transaction, worker: Person | Worker, subject: str, message: str) -> None:
     """Leave a message for a worker."""
     work.session.add(Message(worker_number=worker.number, subject=subject, text=message, sent_at=work.now))
 
 
-def messages_of(work: Transaction, worker: Worker, *, before: int | None = None) -> list[Message]:
+def messages_of(work: Transaction, worker: Person, *, before: int | None = None) -> list[Message]:
     """A page of a worker's messages, newest first; `before`: those older than the one of this number."""
     query = select(Message).where(Message.worker_number == worker.number)
     if before is not None:
         query = query.where(Message.number < before)
     return list(work.session.scalars(query.order_by(Message.number.desc()).limit(MESSAGES_ON_A_PAGE)))
-
-
-def unread(work: Transaction, worker: Worker) -> int:
-    """How many messages a worker has not marked as read."""
-    return work.session.connection().scalar(_UNREAD, {"worker": worker.number}) or 0
 
 
 def _reviewed(work: Transaction, workers: Iterable[Worker]) -> set[int]:
@@ -82,6 +73,6 @@ def _failure(worker_id: str, message: str) -> dict[str, str]:
     }
 
 
-def mark_read(work: Transaction, worker: Worker) -> None:
+def mark_read(work: Transaction, worker: Person) -> None:
     """Mark all of a worker's messages as read."""
     work.session.execute(update(Message).where(Message.worker_number == worker.number).values(read=True))

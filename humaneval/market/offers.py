@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, or_, select
 
-from humaneval.market.blocks import is_blocked
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import (
     Obstacle,
+    describe,
     is_lack,
     obstacles,
     record_of,
@@ -21,8 +21,8 @@ from humaneval.market.qualifications.requirements import (
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType
-from humaneval.market.tables.qualifications import QualificationType
-from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import Person
+from humaneval.store.types import table
 
 GROUPS_ON_A_PAGE = 100
 
@@ -42,12 +42,18 @@ class Offer:
 
 
 class Preview(NamedTuple):
-    """A HIT to look at, and the requirements that this worker does not meet, in words."""
+    """A HIT to look at, the requirements that this worker does not meet, and what it asks for, in words."""
 
     hit: Hit
     obstacles: list[Obstacle]
-    known: Mapping[str, QualificationType]
-    """The types of qualifications that the HIT asks for."""
+    requirements: list[str]
+
+
+class NextHit(NamedTuple):
+    """A HIT for a worker, and its group."""
+
+    id: str
+    group_id: str
 
 
 class Offers(NamedTuple):
@@ -57,12 +63,12 @@ class Offers(NamedTuple):
     older: int | None
 
 
-def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> Offers:
+def offers(work: Transaction, worker: Person, *, before: int | None = None) -> Offers:
     """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken.
 
     `before`: only groups whose oldest HIT is older than the one of this number.
     """
-    if is_blocked(work, worker):
+    if worker.blocked:
         return Offers([], None)
     open_groups = (
         select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
@@ -75,14 +81,14 @@ def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> O
         query = query.where(Hit.number < before)
     page = query.order_by(Hit.number.desc()).limit(GROUPS_ON_A_PAGE)
     rows = work.session.execute(page, {"worker": worker.number}).all()
-    record = record_of(work.session, worker)
-    known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
+    asked = [each for hit, _ in rows for each in hit.hit_type.qualifications]
+    record, known = record_of(work, worker, asked), types_of(work, asked)
     shown = [
         Offer(
             hit,
             available,
             is_once(hit.hit_type),
-            obstacles(hit.hit_type.qualifications, record, "accept", known),
+            obstacles(unmet(hit.hit_type.qualifications, record, "accept"), known),
         )
         for hit, available in rows
         if not unmet(hit.hit_type.qualifications, record, "discover")
@@ -92,18 +98,19 @@ def offers(work: Transaction, worker: Worker, *, before: int | None = None) -> O
 
 def title_of_group(work: Transaction, group_id: str) -> str:
     """The title of the tasks of a group; empty if there is none, or none by that id."""
-    of_group = or_(HitType.group_id == group_id, HitType.id == group_id)
-    return work.session.scalar(select(HitType.title).where(of_group, HitType.deleted.is_(False))) or ""
+    return work.connection.scalar(_TITLE, {"group": group_id}) or ""
 
 
-def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
+def next_in_group(work: Transaction, worker: Person, group_id: str) -> NextHit | None:
     """The next HIT of a group for this worker. The group is named by its HITGroupId or HITTypeId."""
-    kind = work.session.scalar(_GROUP, {"group": group_id})
-    if kind is None or is_blocked(work, worker):
+    kind = work.connection.execute(_GROUP, {"group": group_id}).first()
+    if kind is None or worker.blocked:
         return None
-    if unmet(kind.qualifications, record_of(work.session, worker), "discover"):
+    asked = kind.qualifications
+    if asked and unmet(asked, record_of(work, worker, asked), "discover"):
         return None
-    return free_in_group(work, worker, kind)
+    free = free_in_group(work, worker, kind.number)
+    return None if free is None else NextHit(free, kind.group_id)
 
 
 def is_once(kind: HitType) -> bool:
@@ -116,41 +123,51 @@ def is_open(work: Transaction, hit: Hit) -> bool:
     return hit.status == "Assignable" and hit.expires_at > work.now
 
 
-def free_in_group(work: Transaction, worker: Worker, kind: HitType) -> Hit | None:
-    """The oldest HIT of a type with a free place that this worker has not taken, if there is one."""
-    return work.session.scalar(_FREE, {"kind": kind.number, "worker": worker.number})
+def free_in_group(work: Transaction, worker: Person, kind: int) -> str | None:
+    """The id of the oldest HIT, of the type with this number, that has a free place and that this worker has
+    not taken; None if there is none."""
+    found: str | None = work.connection.scalar(_FREE, {"kind": kind, "worker": worker.number})
+    return found
 
 
 # Everybody who takes part needs these, so they are built once.
 _HIT = select(Hit).where(Hit.id == bindparam("id"))
-_GROUP = select(HitType).where(or_(HitType.group_id == bindparam("group"), HitType.id == bindparam("group")))
-_TAKEN = select(Assignment.hit_number).where(
-    Assignment.worker_number == bindparam("worker"), Assignment.state.in_(TAKEN)
+_HITS, _KINDS, _DONE = (table(each) for each in (Hit, HitType, Assignment))
+_OF_GROUP = or_(_KINDS.c.group_id == bindparam("group"), _KINDS.c.id == bindparam("group"))
+_TITLE = select(_KINDS.c.title).where(_OF_GROUP, _KINDS.c.deleted.is_(False))
+_GROUP = select(_KINDS.c.number, _KINDS.c.group_id, _KINDS.c.qualifications).where(_OF_GROUP)
+_TAKEN = select(_DONE.c.hit_number).where(
+    _DONE.c.worker_number == bindparam("worker"), _DONE.c.state.in_(TAKEN)
 )
 _FREE = (
-    select(Hit)
-    .where(Hit.status == "Assignable", Hit.hit_type_number == bindparam("kind"), Hit.number.not_in(_TAKEN))
-    .order_by(Hit.number)
+    select(_HITS.c.id)
+    .where(
+        _HITS.c.status == "Assignable",
+        _HITS.c.hit_type_number == bindparam("kind"),
+        _HITS.c.number.not_in(_TAKEN),
+    )
+    .order_by(_HITS.c.number)
     .limit(1)
 )
 
 
-def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:
+def hit_to_preview(work: Transaction, worker: Person, hit_id: str) -> Preview:
     """A HIT, and what keeps this worker from accepting it. Raises NotPossibleError if they may not see it."""
     hit = find_visible(work, worker, hit_id)
-    record, asked = record_of(work.session, worker), hit.hit_type.qualifications
-    known = types_of(work.session, asked)
-    hidden = obstacles(asked, record, "preview", known)
+    asked = hit.hit_type.qualifications
+    record = record_of(work, worker, asked)
+    hidden, lacking = unmet(asked, record, "preview"), unmet(asked, record, "accept")
+    shown = [each for each in asked if not is_lack(each)]
+    known = types_of(work, [*hidden, *lacking, *shown])
     if hidden:
-        raise NotPossibleError(
-            f"You cannot see this task. It requires that {' and that '.join(map(str, hidden))}.", 403
-        )
-    return Preview(hit, obstacles(asked, record, "accept", known), known)
+        said = " and that ".join(map(str, obstacles(hidden, known)))
+        raise NotPossibleError(f"You cannot see this task. It requires that {said}.", 403)
+    return Preview(hit, obstacles(lacking, known), [describe(each, known) for each in shown])
 
 
-def find_visible(work: Transaction, worker: Worker, hit_id: str) -> Hit:
+def find_visible(work: Transaction, worker: Person, hit_id: str) -> Hit:
     """A HIT that was not deleted. Raises NotPossibleError if there is none, or if the worker is blocked."""
-    if is_blocked(work, worker):
+    if worker.blocked:
         raise NotPossibleError("You can no longer see or accept tasks here.", 403)
     hit = work.session.scalar(_HIT, {"id": hit_id})
     if hit is None or hit.disposed:

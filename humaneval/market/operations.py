@@ -131,8 +131,10 @@ class Market:
     def writing(self) -> Iterator[Transaction]:
         """A transaction that may write. There is one at a time."""
         with self._up_to_date(writes=True) as work:
-            yield replace(work, site=self.site)
-            review_policies.apply_due_policies(work)
+            work = replace(work, site=self.site)
+            yield work
+            if work.opened is not None:
+                review_policies.apply_due_policies(work)
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import Row, bindparam, func, select
+from sqlalchemy.orm import joinedload, lazyload
 from werkzeug.datastructures import FileStorage, MultiDict
 
 from humaneval.market.events import note
@@ -19,11 +20,24 @@ from humaneval.market.questions.question_form import QuestionForm
 from humaneval.market.review_policies import score_known_answers
 from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Hit
 from humaneval.market.uploads import keep_files
+from humaneval.store.types import table
 
 # Every answer needs these, so they are built once.
-_WITH_ID = select(Assignment).where(Assignment.id == bindparam("id"))
-_LAST_TURN = select(func.max(Assignment.turn))
+_DONE, _HITS = table(Assignment), table(Hit)
+_ASKED = (
+    select(_DONE.c.state, _DONE.c.deadline, _HITS.c.question)
+    .join_from(_DONE, _HITS)
+    .where(_DONE.c.id == bindparam("id"))
+)
+_WITH_ID = (
+    select(Assignment)
+    .where(Assignment.id == bindparam("id"))
+    # Only events and policies need these.
+    .options(lazyload(Assignment.worker), joinedload(Assignment.hit, innerjoin=True).defer(Hit.question))
+)
+_LAST_TURN = select(func.max(_DONE.c.turn))
 
 
 class Answer(NamedTuple):
@@ -39,8 +53,10 @@ def question_of(work: Transaction, assignment_id: str) -> Question | None:
     The assignment's id cannot be guessed and is the only key: in a frame on another site there is no
     cookie. Raises NotPossibleError.
     """
-    assignment = _in_hand(work, assignment_id)
-    return None if assignment is None else read_question(assignment.hit.question, work.mode)
+    found = work.connection.execute(_ASKED, {"id": assignment_id}).first()
+    if found is None:
+        raise _no_such_work()
+    return read_question(found.question, work.mode) if _is_in_hand(work, found) else None
 
 
 def read_answer(question: Question, fields: Iterable[Field], files: Mapping[str, FileStorage]) -> Answer:
@@ -66,23 +82,26 @@ def submit(work: Transaction, assignment_id: str, answer: Answer) -> None:
 
     Raises NotPossibleError.
     """
-    assignment = _in_hand(work, assignment_id)
-    if assignment is not None:
+    assignment = work.session.scalar(_WITH_ID, {"id": assignment_id})
+    if assignment is None:
+        raise _no_such_work()
+    if _is_in_hand(work, assignment):
         _keep(work, assignment, answer.document)
         keep_files(work, assignment, answer.files)
 
 
-def _in_hand(work: Transaction, assignment_id: str) -> Assignment | None:
-    """The assignment if its answer is still to come; None if there is one. Raises NotPossibleError."""
-    assignment = work.session.scalar(_WITH_ID, {"id": assignment_id})
-    if assignment is None:
-        raise NotPossibleError("There is no work with this assignment id.", 404)
+def _no_such_work() -> NotPossibleError:
+    return NotPossibleError("There is no work with this assignment id.", 404)
+
+
+def _is_in_hand(work: Transaction, assignment: Assignment | Row[*tuple[Any, ...]]) -> bool:
+    """Whether the answer to an assignment is still to come; else there is one. Raises NotPossibleError."""
     if assignment.state is State.RETURNED:
         raise NotPossibleError("This work was returned, so no answer was stored.")
     late = assignment.state is State.ACCEPTED and assignment.deadline <= work.now
     if late or assignment.state is State.ABANDONED:
         raise NotPossibleError("The time for this work ran out, so no answer was stored.")
-    return None if assignment.state in FINISHED else assignment
+    return assignment.state not in FINISHED
 
 
 def _filled_in_unseen(
@@ -102,7 +121,7 @@ def _filled_in_unseen(
 
 def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
     # Asked first: else the assignment would be written twice.
-    assignment.turn = 1 + (work.session.scalar(_LAST_TURN) or 0)
+    assignment.turn = 1 + (work.connection.scalar(_LAST_TURN) or 0)
     assignment.answer = document
     assignment.submitted_at = work.now
     assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)

@@ -48,7 +48,7 @@ from humaneval.market.tables.assignments import FINISHED, Assignment, Bonus, Sta
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
 from humaneval.market.tables.workers import Worker
-from humaneval.market.workers import find_worker, sign_up
+from humaneval.market.workers import Person, find_named, find_worker, sign_up
 from humaneval.settings import Settings
 from humaneval.simulated.browser import FoundForm, parse_page
 from humaneval.store.engine import open_engine, reading
@@ -318,8 +318,8 @@ class World:
         with self.market.writing() as work:
             give_back(work, find_worker(work, given["workerId"]), given["assignmentId"])
 
-    def _worker(self, work: Transaction, who: int) -> Worker | None:
-        return work.session.scalar(select(Worker).where(Worker.name == f"worker {who}"))
+    def _worker(self, work: Transaction, who: int) -> Person | None:
+        return find_named(work, f"worker {who}")
 
     # What must be true
 

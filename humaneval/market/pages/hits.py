@@ -15,7 +15,6 @@ from humaneval.market.pages.site import Answer, Frame, Visit, as_worker, before_
 from humaneval.market.protocol.addresses import with_query
 from humaneval.market.protocol.http import NOT_ACCEPTED
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.qualifications.requirements import describe, is_lack
 from humaneval.market.questions.form_answers import Filled, read_filled
 from humaneval.market.questions.question import read_question
 from humaneval.market.questions.question_form import QuestionForm
@@ -65,7 +64,7 @@ def group(visit: Visit) -> Answer:
             said = "Your answers are stored, and there is nothing more for you to do here."
             return visit.page("problem.html", 404, heading="You have taken part", message=said)
         raise NotPossibleError("There is nothing left to do in this group.", 404)
-    return redirect(with_query(f"/hits/{hit.id}", groupId=hit.hit_type.group_id), 303)
+    return redirect(with_query(f"/hits/{hit.id}", groupId=hit.group_id), 303)
 
 
 @blueprint.get("/hits/<hit_id>")
@@ -73,19 +72,19 @@ def group(visit: Visit) -> Answer:
 def preview(visit: Visit, hit_id: str) -> Answer:
     """A HIT before it is accepted. With its group in the address, any other HIT of the group will do."""
     work = visit.work
-    hit, obstacles, known = offers.hit_to_preview(work, visit.worker, hit_id)
-    in_hand = assignments.open_assignment(work, visit.worker, hit_id)
+    hit, obstacles, requirements = offers.hit_to_preview(work, visit.worker, hit_id)
+    begun = assignments.begun_by(work, visit.worker)
+    in_hand = next((each for each in begun if each.hit_id == hit_id), None)
     of_group = request.args.get("groupId", "") == hit.hit_type.group_id
     if of_group:  # the link of a study, opened again
-        in_hand = in_hand or assignments.in_hand_of_type(work, visit.worker, hit.hit_type)
+        in_hand = in_hand or next((each for each in begun if each.kind == hit.hit_type_number), None)
         if in_hand is not None and offers.is_once(hit.hit_type):
             return redirect(f"/assignments/{in_hand.id}", 303)
     if of_group and hit.status != "Assignable" and in_hand is None:
         other = offers.next_in_group(work, visit.worker, hit.hit_type.group_id)
         if other is not None:
-            return redirect(with_query(f"/hits/{other.id}", groupId=hit.hit_type.group_id), 303)
-    question, asked = read_question(hit.question, work.mode), hit.hit_type.qualifications
-    form, frame = None, None
+            return redirect(with_query(f"/hits/{other.id}", groupId=other.group_id), 303)
+    question, form, frame = read_question(hit.question, work.mode), None, None
     if isinstance(question, QuestionForm):
         form = question
     else:
@@ -95,11 +94,11 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         frame=frame,
         form=form,
         hit=hit,
-        available=counts(work.session, [hit])[hit.number].free if hit.status == "Assignable" else 0,
+        available=counts(work, [hit])[hit.number].free if hit.status == "Assignable" else 0,
         obstacles=obstacles,
-        requirements=[describe(each, known) for each in asked if not is_lack(each)],
+        requirements=requirements,
         in_hand=in_hand,
-        another=in_hand is None or in_hand.hit.id != hit.id,
+        another=in_hand is None or in_hand.hit_id != hit.id,
         of_group=of_group,
     )
 

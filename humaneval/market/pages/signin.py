@@ -14,8 +14,8 @@ from humaneval.market.pages.site import Answer, Visit, WorkerSite, current_site,
 from humaneval.market.protocol.countries import countries, country_names
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, SIGNED_IN_SECONDS, safe_path
-from humaneval.market.tables.workers import Worker
-from humaneval.market.workers import find_bearer, sign_up, signed_in_pass
+from humaneval.market.workers import Person, find_bearer, sign_up, signed_in_pass
+from humaneval.market.workers import sign_out as end_cookies
 
 blueprint = Blueprint("signin", __name__)
 
@@ -73,7 +73,7 @@ def link(visit: Visit) -> Answer:
 @signed_in
 def sign_out(visit: Visit) -> Answer:
     """Sign out, in every browser: a cookie that somebody copied must not outlive this."""
-    visit.worker.signed_out += 1
+    end_cookies(visit.work, visit.worker)
     answer = redirect("/signin", 303)
     name = visit.site.seals.cookie_name
     answer.delete_cookie(name, httponly=True, samesite="Lax", secure=visit.site.https)
@@ -84,12 +84,12 @@ def _may_register(site: WorkerSite) -> bool:
     return not site.invited or site.seals.is_invitation(request.values.get("invitation", ""))
 
 
-def _worker_of_link(site: WorkerSite, token: str) -> Worker | None:
+def _worker_of_link(site: WorkerSite, token: str) -> Person | None:
     with site.market.reading() as work:
         return find_bearer(work, site.seals.pass_of_link(token))
 
 
-def _signed_in(site: WorkerSite, target: str, worker: Worker) -> Answer:
+def _signed_in(site: WorkerSite, target: str, worker: Person) -> Answer:
     answer = redirect(target, 303)
     answer.set_cookie(
         site.seals.cookie_name,

@@ -9,10 +9,9 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from flask import Flask, Request, Response, current_app, g, redirect, render_template, request
+from flask import Flask, Request, Response, current_app, redirect, render_template, request
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from humaneval.market.messages import unread
 from humaneval.market.operations import Market
 from humaneval.market.protocol.addresses import origin_of, with_query
 from humaneval.market.protocol.refusals import NotPossibleError
@@ -21,8 +20,7 @@ from humaneval.market.questions.question_form import QuestionForm
 from humaneval.market.security import APART, BOXED, LINK_PATH, Seals, protect_page
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
-from humaneval.market.tables.workers import Worker
-from humaneval.market.workers import find_bearer, pass_for
+from humaneval.market.workers import Person, find_bearer, pass_for
 
 Answer = Response | WerkzeugResponse
 Arguments = ParamSpec("Arguments")
@@ -99,7 +97,7 @@ class WorkerSite:
     def page(
         self,
         template: str,
-        worker: Worker | None,
+        worker: Person | None,
         status: int = 200,
         frame: Frame | None = None,
         form: QuestionForm | None = None,
@@ -129,11 +127,11 @@ class WorkerSite:
         """A word for a script of our own pages."""
         return protect_page(Response(text, content_type="text/plain; charset=utf-8"))
 
-    def link_of(self, worker: Worker) -> str:
+    def link_of(self, worker: Person) -> str:
         """The address by which this worker comes in."""
         return f"{self.origin}{LINK_PATH}{self.seals.link_token(pass_for(worker))}"
 
-    def problem(self, message: str, status: int, worker: Worker | None = None) -> Response:
+    def problem(self, message: str, status: int, worker: Person | None = None) -> Response:
         """A page that says why something cannot be done."""
         heading = "Not found" if status == 404 else "This is not possible"
         return self.page("problem.html", worker, status, message=message, heading=heading)
@@ -153,7 +151,7 @@ class Visit:
 
     site: WorkerSite
     work: Transaction
-    worker: Worker
+    worker: Person
 
     def page(
         self,
@@ -190,22 +188,26 @@ def as_worker(act: Callable[[Visit], Result], *, writes: bool) -> Result | Answe
     """What `act` gives for the worker who is signed in, in a transaction; else a page that says why not."""
     site, posted = current_site(), request.method == "POST"
     bearer = site.seals.pass_of(request)
+    if bearer is None:
+        return _to_sign_in()
     # Before the transaction: this reads the whole form.
-    shown = not posted or (bearer is not None and site.seals.form_is_from(request, bearer.worker_id))
+    shown = not posted or site.seals.form_is_from(request, bearer.worker_id)
     problem = NotPossibleError("This form is too old. Go back, reload the page and try again.", 403)
     try:
         with site.market.writing() if writes and shown else site.market.reading() as work:
             worker = find_bearer(work, bearer)
             if worker is None:
-                target = "/hits" if posted else request.full_path.rstrip("?")
-                return redirect(with_query("/signin", next=target), 303)
+                return _to_sign_in()
             if shown:
-                if not writes:
-                    g.unread = unread(work, worker)
                 return act(Visit(site, work, worker))
     except NotPossibleError as error:
         problem = error
     return problem_page(problem)
+
+
+def _to_sign_in() -> WerkzeugResponse:
+    target = "/hits" if request.method == "POST" else request.full_path.rstrip("?")
+    return redirect(with_query("/signin", next=target), 303)
 
 
 def problem_page(problem: NotPossibleError) -> Response:
@@ -214,7 +216,6 @@ def problem_page(problem: NotPossibleError) -> Response:
     # In a transaction of its own: one that was rolled back took the worker's row along.
     with site.market.reading() as work:
         worker = find_bearer(work, site.seals.pass_of(request))
-        g.unread = unread(work, worker) if worker else 0
     return site.problem(problem.message, problem.status, worker)
 
 

@@ -15,8 +15,8 @@ from humaneval.market.protocol.addresses import check_site
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, Seals
 from humaneval.market.tables.database import Mode, known_account, transaction
-from humaneval.market.tables.workers import Worker
-from humaneval.market.workers import find_named, pass_for, sign_up
+from humaneval.market.workers import Person, find_named, pass_for, sign_up
+from humaneval.market.workers import revoke_links as revoke
 from humaneval.store.engine import store_errors
 from humaneval.store.types import now
 
@@ -86,14 +86,14 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
     person; then nothing is revoked.
     """
     with store_errors(engine), transaction(engine, _account(engine).mode, now, writes=True) as work:
-        found: dict[str, Worker] = {}
+        found: dict[str, Person] = {}
         for name in names:
             worker = find_named(work, name)
             if worker is None:
                 raise UsageError(f"there is nobody named {name!r}", "No link was revoked.")
             found[worker.name] = worker
         for worker in found.values():
-            worker.links_revoked += 1
+            revoke(work, worker)
         return list(found)
 
 

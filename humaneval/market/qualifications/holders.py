@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.dialects.sqlite import insert
 
 from humaneval.market.messages import tell
 from humaneval.market.protocol.paging import page
@@ -13,8 +14,8 @@ from humaneval.market.protocol.values import LONGEST_REASON, Params, Reply, text
 from humaneval.market.qualifications.requirements import find_type
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
-from humaneval.market.tables.workers import Worker
-from humaneval.market.workers import find_worker
+from humaneval.market.workers import Person, find_worker
+from humaneval.store.types import table
 
 DEFAULT_VALUE = 1
 
@@ -23,7 +24,7 @@ def associate_qualification(work: Transaction, params: Params) -> Reply:
     """AssociateQualificationWithWorker. It also changes the value, and grants again after a revocation."""
     kind = find_type(work, params["QualificationTypeId"])
     worker = find_worker(work, params["WorkerId"])
-    grant(work, kind, worker, params.get("IntegerValue", DEFAULT_VALUE))
+    grant(work, kind, worker.number, params.get("IntegerValue", DEFAULT_VALUE))
     if params.get("SendNotification", True):
         tell(work, worker, "You meet a requirement", f"You now meet the requirement “{kind.name}”.")
     return {}
@@ -71,7 +72,7 @@ def accept_qualification_request(work: Transaction, params: Params) -> Reply:
     """AcceptQualificationRequest: grants it, by default with a value of 1."""
     request = _waiting(work, params)
     request.state = "granted"
-    grant(work, request.type, request.worker, params.get("IntegerValue", DEFAULT_VALUE))
+    grant(work, request.type, request.worker_number, params.get("IntegerValue", DEFAULT_VALUE))
     return {}
 
 
@@ -83,27 +84,25 @@ def reject_qualification_request(work: Transaction, params: Params) -> Reply:
     return {}
 
 
-def grant(work: Transaction, kind: QualificationType, worker: Worker, value: int) -> None:
+def grant(work: Transaction, kind: QualificationType, worker_number: int, value: int) -> None:
     """Grant a worker a qualification, or change the value of the one they have."""
-    held = _holding(work, kind, worker)
-    if held is None:
-        held = Qualification(type=kind, worker=worker)
-        work.session.add(held)
-    held.value, held.revoked, held.reason, held.granted_at = value, False, "", work.now
-    work.session.flush()
+    given = {"value": value, "revoked": False, "reason": "", "granted_at": work.now}
+    work.connection.execute(_GRANT, {"type_number": kind.number, "worker_number": worker_number, **given})
 
 
-def _holding(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification | None:
-    """The qualification of this type that a worker holds or held."""
-    return work.session.scalar(
+_GRANT = insert(table(Qualification))
+_GRANT = _GRANT.on_conflict_do_update(
+    index_elements=("type_number", "worker_number"),
+    set_={name: _GRANT.excluded[name] for name in ("value", "revoked", "reason", "granted_at")},
+)
+
+
+def _granted(work: Transaction, kind: QualificationType, worker: Person) -> Qualification:
+    held = work.session.scalar(
         select(Qualification).where(
             Qualification.type_number == kind.number, Qualification.worker_number == worker.number
         )
     )
-
-
-def _granted(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification:
-    held = _holding(work, kind, worker)
     if held is None:
         raise RefusedError(
             "QualificationDoesNotExist",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import bindparam, func, select
-from sqlalchemy.orm import Session
 
 from humaneval.market.protocol.countries import country_name, country_names
 from humaneval.market.protocol.refusals import RefusedError, invalid
 from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.qualifications import Qualification, QualificationType
-from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import Person
+from humaneval.store.types import table
 
 PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"
@@ -71,31 +71,33 @@ class Obstacle:
         return self.text
 
 
-def record_of(session: Session, worker: Worker) -> Record:
-    """A worker's current record."""
+def record_of(work: Transaction, worker: Person, requirements: Iterable[Mapping[str, Any]]) -> Record:
+    """A worker's current record, as far as `requirements` ask for it."""
+    asked = {each["QualificationTypeId"] for each in requirements}
     mine = {"worker": worker.number}
-    rows = session.execute(_FINISHED, mine)
-    by_state = {state: int(count) for state, count in rows}
+    by_state: dict[State, int] = {}
+    if PERCENT_APPROVED in asked or NUMBER_APPROVED in asked:
+        by_state = dict(work.connection.execute(_FINISHED, mine).all())
     approved, rejected = by_state.get(State.APPROVED, 0), by_state.get(State.REJECTED, 0)
     small = sum(by_state.values()) < SMALL_RECORD or approved + rejected == 0
-    held = session.execute(_HELD, mine)
     return Record(
         100 if small else 100 * approved // (approved + rejected),
         approved,
         worker.country,
-        dict(held.all()),
+        dict(work.connection.execute(_HELD, mine).all()) if asked - SYSTEM.keys() else {},
     )
 
 
+_DONE, _TYPES, _HOLDINGS = (table(each) for each in (Assignment, QualificationType, Qualification))
 _FINISHED = (
-    select(Assignment.state, func.count())
-    .where(Assignment.worker_number == bindparam("worker"), Assignment.state.in_(FINISHED))
-    .group_by(Assignment.state)
+    select(_DONE.c.state, func.count())
+    .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state.in_(FINISHED))
+    .group_by(_DONE.c.state)
 )
 _HELD = (
-    select(QualificationType.id, Qualification.value)
-    .join(Qualification.type)
-    .where(Qualification.worker_number == bindparam("worker"), Qualification.revoked.is_(False))
+    select(_TYPES.c.id, _HOLDINGS.c.value)
+    .join_from(_HOLDINGS, _TYPES)
+    .where(_HOLDINGS.c.worker_number == bindparam("worker"), _HOLDINGS.c.revoked.is_(False))
 )
 
 
@@ -164,25 +166,21 @@ def unmet(requirements: Sequence[Mapping[str, Any]], record: Record, action: str
     ]
 
 
-def obstacles(
-    requirements: Sequence[Mapping[str, Any]],
-    record: Record,
-    action: str,
-    known: Mapping[str, QualificationType],
-) -> list[Obstacle]:
-    """What keeps a worker from `action`, in words for the worker. `known` comes from `types_of`."""
+def obstacles(lacking: Sequence[Mapping[str, Any]], known: Mapping[str, QualificationType]) -> list[Obstacle]:
+    """What keeps a worker from something, in words for the worker: requirements that `unmet` found. `known`
+    comes from `types_of`."""
     return [
         Obstacle(describe(each, known), each["QualificationTypeId"] if _can_be_asked_for(each, known) else "")
-        for each in unmet(requirements, record, action)
+        for each in lacking
     ]
 
 
-def types_of(session: Session, requirements: Sequence[Mapping[str, Any]]) -> Mapping[str, QualificationType]:
+def types_of(work: Transaction, requirements: Iterable[Mapping[str, Any]]) -> Mapping[str, QualificationType]:
     """The requester's own qualification types that are required, by id, including deleted ones."""
     ids = {each["QualificationTypeId"] for each in requirements} - SYSTEM.keys()
     if not ids:
         return {}
-    found = session.scalars(select(QualificationType).where(QualificationType.id.in_(ids)))
+    found = work.session.scalars(select(QualificationType).where(QualificationType.id.in_(ids)))
     return {kind.id: kind for kind in found}
 
 

@@ -15,8 +15,8 @@ from humaneval.market.questions.answer_key import read_answer_key
 from humaneval.market.questions.question import read_test
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
-from humaneval.market.tables.workers import Worker
 from humaneval.market.wording import moment_text
+from humaneval.market.workers import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Standing:
         return _offered(self.kind) or self.held is not None or self.in_test or waits
 
 
-def standings(work: Transaction, worker: Worker) -> list[Standing]:
+def standings(work: Transaction, worker: Person) -> list[Standing]:
     """All qualifications that this worker sees, by name."""
     query = select(QualificationType).order_by(QualificationType.name, QualificationType.number)
     return [each for each in _standings(work, worker, query) if each.visible]
 
 
-def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
+def standing(work: Transaction, worker: Person, type_id: str) -> Standing:
     """This worker's standing to one type. Raises NotPossibleError if they cannot see such a type."""
     found = _standings(work, worker, select(QualificationType).where(QualificationType.id == type_id))
     if not found or not found[0].visible:
@@ -55,7 +55,7 @@ def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
     return found[0]
 
 
-def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest:
+def ask(work: Transaction, worker: Person, type_id: str) -> QualificationRequest:
     """Request a qualification. It is granted at once, waits for the requester, or begins a test.
 
     A second request during a test gives the same test. Raises NotPossibleError.
@@ -70,7 +70,7 @@ def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest
     request = QualificationRequest(
         id=new_entity_id(),
         type=kind,
-        worker=worker,
+        worker_number=worker.number,
         state="submitted" if deadline is None else "testing",
         test=kind.test,
         answer_key=kind.answer_key,
@@ -82,7 +82,7 @@ def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest
     work.session.add(request)
     if kind.auto_value is not None:
         request.state = "granted"
-        grant(work, kind, worker, kind.auto_value)
+        grant(work, kind, worker.number, kind.auto_value)
     work.session.flush()
     return request
 
@@ -105,7 +105,7 @@ class DoneTest:
     score: int | None
 
 
-def begun_test(work: Transaction, worker: Worker, type_id: str) -> BegunTest | None:
+def begun_test(work: Transaction, worker: Person, type_id: str) -> BegunTest | None:
     """The test of this type that the worker is in, if any. Raises NotPossibleError if its time ran out."""
     now = standing(work, worker, type_id)
     request = now.request
@@ -128,7 +128,7 @@ def marked(begun: BegunTest, answers: list[Answered]) -> DoneTest:
     )
 
 
-def hand_in(work: Transaction, worker: Worker, done: DoneTest) -> None:
+def hand_in(work: Transaction, worker: Person, done: DoneTest) -> None:
     """Keep a test's answers. With an answer key, grant the qualification with its score."""
     request = work.session.scalars(
         select(QualificationRequest).where(QualificationRequest.id == done.request_id)
@@ -136,11 +136,11 @@ def hand_in(work: Transaction, worker: Worker, done: DoneTest) -> None:
     request.answer, request.submitted_at, request.state = done.document, work.now, "submitted"
     if done.score is not None:
         request.state = "granted"
-        grant(work, request.type, worker, done.score)
+        grant(work, request.type, worker.number, done.score)
     work.session.flush()
 
 
-def _standings(work: Transaction, worker: Worker, kinds: Select[QualificationType]) -> list[Standing]:
+def _standings(work: Transaction, worker: Person, kinds: Select[QualificationType]) -> list[Standing]:
     held_by = select(Qualification).where(Qualification.worker_number == worker.number)
     # A later request replaces an earlier one.
     latest = (

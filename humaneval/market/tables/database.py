@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -55,11 +55,24 @@ class Transaction:
     `site` is the worker site's address, if it is known. `request_id` is the id of the call.
     """
 
-    session: Session
+    connection: Connection
     now: datetime
     mode: Mode
     site: str = ""
     request_id: str = ""
+    _sessions: list[Session] = field(default_factory=list)
+
+    @property
+    def session(self) -> Session:
+        """For rows as objects. It is made when it is first asked for: most pages do with the connection."""
+        if not self._sessions:
+            self._sessions.append(Session(self.connection, expire_on_commit=False))
+        return self._sessions[0]
+
+    @property
+    def opened(self) -> Session | None:
+        """The session, if anything asked for it. Without it no object can have changed."""
+        return self._sessions[0] if self._sessions else None
 
 
 def open_market(path: Path | str) -> Engine:
@@ -156,8 +169,16 @@ def check_files(files: WatchedFiles) -> None:
 @contextmanager
 def transaction(engine: Engine, mode: Mode, clock: Clock, *, writes: bool) -> Iterator[Transaction]:
     """One transaction: committed when the block ends, rolled back when it raises."""
-    with Session(engine, expire_on_commit=False) as session, session.begin():
+    with engine.connect() as connection:
         if writes:
-            make_writer(session)
-        # The clock is read while the lock is held, so that times in the file never run backwards.
-        yield Transaction(session, clock(), mode)
+            connection.execution_options(writes=True)
+        with connection.begin():
+            # The clock is read while the lock is held, so that times in the file never run backwards.
+            work = Transaction(connection, clock(), mode)
+            try:
+                yield work
+                if work.opened is not None:
+                    work.opened.flush()
+            finally:
+                if work.opened is not None:
+                    work.opened.close()

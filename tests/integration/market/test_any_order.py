@@ -15,7 +15,6 @@ from sqlalchemy import select
 
 from humaneval.fees import bonus_fee
 from humaneval.market.assignments import accept
-from humaneval.market.blocks import is_blocked
 from humaneval.market.hits import described
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.tables.assignments import Assignment, State
@@ -107,10 +106,9 @@ class AnyOrderMachine(MoneyMachine):
         try:
             with self.market.writing() as work:
                 person = find_worker(work, self.workers[worker])
-                blocked = is_blocked(work, person)
                 assignment = accept(work, person, hit)
                 fresh = assignment.accepted_at == self.now
-                assert not blocked
+                assert not person.blocked
                 assert not fresh or self.scores.get(worker, 0) >= least
                 return assignment.id
         except NotPossibleError:
