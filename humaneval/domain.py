@@ -22,6 +22,8 @@ from humaneval.text import (
 SENTENCES = 5
 """How many sentences a story has, if nothing else is said."""
 FEWEST_SENTENCES, MOST_SENTENCES = 3, 20
+LONGEST_NAME = 200
+"""Bytes of the name of a study or of a generator: a file's name may have 255."""
 """How many sentences a story may have."""
 
 PROGRAM = "humaneval-simulated"
@@ -218,7 +220,8 @@ def depends_on_batch(made: Provenance) -> bool:
 
 def refuse_name(name: str) -> None:
     """Raise UsageError for what cannot be a generator's name."""
-    if name != name.strip() or "," in name or not name.isprintable() or is_path(name):
+    strange = name != name.strip() or "," in name or not name.isprintable() or is_path(name)
+    if strange or len(name.encode()) > LONGEST_NAME:
         raise UsageError(f"{name!r} cannot be a generator's name", "Use letters, digits and hyphens.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -172,6 +173,16 @@ def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = 
     if "\\ud" in text or "\\uD" in text:
         json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The values of a TOML text. Raises TOMLDecodeError for whatever cannot be read."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise tomllib.TOMLDecodeError(why_not_json(error)) from None
 
 
 def why_not_json(error: ValueError | RecursionError) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from humaneval.encodings import read_toml
 from humaneval.errors import SettingsError
 from humaneval.text import command
 
@@ -291,7 +292,7 @@ def _from_file(file: Path) -> dict[str, object]:
     if not file.exists():
         return {}
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        values = read_toml(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

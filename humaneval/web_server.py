@@ -330,8 +330,8 @@ def listen(host: str, port: int, who: str) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise PrerequisiteError(f"{host} is not an address of this machine: {error}") from None
+    except (OSError, UnicodeError):
+        raise PrerequisiteError(f"{host} is not an address of this machine") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

@@ -17,16 +17,17 @@ from humaneval.cli.context import (
     spending,
     to_option,
 )
+from humaneval.cli.numbers import Dollars
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import refuse_by_link
-from humaneval.fees import NO_FEES, money
+from humaneval.fees import NO_FEES
 
 
 @click.command()
 @click.argument("study")
 @click.argument("assignment")
-@click.option("--amount", required=True, metavar="DOLLARS", help="Bonus, for example 0.50.")
+@click.option("--amount", type=Dollars(), required=True, metavar="DOLLARS", help="Bonus, for example 0.50.")
 @click.option("--reason", required=True, help="Reason, which the worker reads.")
 @click.option(
     "--purpose",
@@ -42,21 +43,21 @@ def bonus(
     options: RunOptions,
     study: str,
     assignment: str,
-    amount: str,
+    amount: Decimal,
     reason: str,
     purpose: str,
     endpoint: str,
 ) -> None:
     """Pay the worker of ASSIGNMENT a bonus. Running the same command again pays nothing more."""
-    at, dollars = app.study_at(endpoint, study), money(amount)
+    at = app.study_at(endpoint, study)
     refuse_by_link(at, assignment, NO_BONUS)
-    cost = at.platform.bonus_cost(dollars)
+    cost = at.platform.bonus_cost(amount)
     if not options.dry_run:
-        confirm_spending(at.platform.endpoint, cost.total, options, due=dollars > 0)
+        confirm_spending(at.platform.endpoint, cost.total, options, due=amount > 0)
     paid = pay_bonus(
         at,
         assignment=assignment,
-        amount=dollars,
+        amount=amount,
         reason=reason,
         purpose=purpose,
         dry_run=options.dry_run,
@@ -68,11 +69,11 @@ def bonus(
             emit({**facts, "state": paid.state, "would_cost": str(would)})
         elif paid.state == "due":
             say(
-                f"Would give {at.sign}{dollars} at {endpoint} for {purpose!r}:"
-                f" {priced(endpoint, at.sign, dollars, would)}. Nothing was done."
+                f"Would give {at.sign}{amount} at {endpoint} for {purpose!r}:"
+                f" {priced(endpoint, at.sign, amount, would)}. Nothing was done."
             )
         else:
-            say(f"{at.sign}{dollars} for {purpose!r}: {paid.state}. Nothing was done.")
+            say(f"{at.sign}{amount} for {purpose!r}: {paid.state}. Nothing was done.")
     elif options.as_json:
         emit(
             {

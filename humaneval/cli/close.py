@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
+from humaneval.cli.numbers import Number
 from humaneval.crowd.close import close_all
 from humaneval.text import command, counted
 
@@ -15,7 +16,7 @@ from humaneval.text import command, counted
 @click.argument("study")
 @click.option(
     "--wait",
-    type=click.FloatRange(min=0, max=3600),
+    type=Number(min=0, max=3600),
     default=10,
     show_default=True,
     metavar="SECONDS",

@@ -18,16 +18,17 @@ from humaneval.cli.context import (
     spending,
     to_option,
 )
+from humaneval.cli.numbers import Dollars
 from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.paid_elsewhere import PaidElsewhere, pay_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.fees import NO_FEES, money
+from humaneval.fees import NO_FEES
 
 
 @click.command()
 @click.argument("study")
 @click.argument("assignment")
-@click.option("--amount", required=True, metavar="DOLLARS", help="Payment, for example 0.80.")
+@click.option("--amount", type=Dollars(), required=True, metavar="DOLLARS", help="Payment, for example 0.80.")
 @click.option("--reason", required=True, help="Reason, which the worker reads.")
 @click.option(
     "--worker", default="", help="Worker to pay, if the platform gave ASSIGNMENT to several people."
@@ -45,7 +46,7 @@ def compensate(
     options: RunOptions,
     study: str,
     assignment: str,
-    amount: str,
+    amount: Decimal,
     reason: str,
     worker: str,
     elsewhere: bool,
@@ -63,12 +64,12 @@ def compensate(
     and enter it with --elsewhere. Then nobody pays them again. The same command with another amount corrects
     the entry.
     """
-    at, dollars = app.study_at(endpoint, study), money(amount)
+    at = app.study_at(endpoint, study)
     if elsewhere:
         entered = pay_elsewhere(
             at,
             assignment=assignment,
-            amount=dollars,
+            amount=amount,
             reason=reason,
             worker=worker,
             dry_run=options.dry_run,
@@ -76,13 +77,13 @@ def compensate(
         _tell_entered(at, options, assignment, entered)
         return
     by_bonus = at.platform.endpoint.plain_bonuses
-    total = (at.platform.bonus_cost(dollars) if by_bonus else at.platform.cost(dollars, 1)).total
+    total = (at.platform.bonus_cost(amount) if by_bonus else at.platform.cost(amount, 1)).total
     if not options.dry_run:
         confirm_spending(at.platform.endpoint, total, options)
     done = compensate_worker(
         at,
         assignment=assignment,
-        amount=dollars,
+        amount=amount,
         reason=reason,
         worker=worker,
         dry_run=options.dry_run,
@@ -90,7 +91,7 @@ def compensate(
     if options.dry_run and options.as_json:
         emit({**_facts(at, assignment), "would_cost": str(total if done.made_now else 0)})
     elif options.dry_run:
-        _tell_planned(at, dollars, total, done)
+        _tell_planned(at, amount, total, done)
     else:
         _tell(at, options, assignment, done)
 
@@ -99,12 +100,12 @@ def _facts(at: StudyAtPlatform, assignment: str) -> dict[str, object]:
     return {"study": at.name, "endpoint": at.endpoint, "assignment": assignment}
 
 
-def _tell_planned(at: StudyAtPlatform, dollars: Decimal, total: Decimal, done: Compensated) -> None:
+def _tell_planned(at: StudyAtPlatform, amount: Decimal, total: Decimal, done: Compensated) -> None:
     if done.made_now:
         what = "pay a bonus" if at.platform.endpoint.plain_bonuses else "put up a HIT"
         say(
-            f"Would {what} of {at.sign}{dollars} at {at.endpoint} for {done.worker}:"
-            f" {priced(at.endpoint, at.sign, dollars, total)}. Nothing was done."
+            f"Would {what} of {at.sign}{amount} at {at.endpoint} for {done.worker}:"
+            f" {priced(at.endpoint, at.sign, amount, total)}. Nothing was done."
         )
     else:
         taken = "has taken it" if at.endpoint in NO_FEES else "was paid"

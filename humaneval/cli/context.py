@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from humaneval.cli.numbers import Dollars
 from humaneval.errors import SettingsError, UsageError
-from humaneval.fees import NO_FEES, money
+from humaneval.fees import NO_FEES
 from humaneval.settings import KEPT, Loaded, Settings, load_settings
 from humaneval.text import command, printable
 
@@ -37,7 +38,7 @@ class RunOptions:
 
     live: bool = False
     """Real money may be spent."""
-    spend: str | None = None
+    spend: Decimal | None = None
     """The sum that may be spent, in the currency of the account."""
     dry_run: bool = False
     as_json: bool = False
@@ -191,7 +192,9 @@ def simulated_line(who: Answerers) -> str:
 def spending(function: F) -> F:
     """Give a verb --live and --spend, without which no real money goes out."""
     live = click.option("--live", is_flag=True, help="Spend real money.")
-    spend = click.option("--spend", metavar="SUM", help="Exact sum in dollars that this may spend.")
+    spend = click.option(
+        "--spend", type=Dollars(), metavar="SUM", help="Exact sum in dollars that this may spend."
+    )
     return live(spend(function))
 
 
@@ -311,15 +314,16 @@ def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *,
             )
         spend = click.prompt(
             f"This spends {endpoint.sign}{total} of real money at {where}. Type the sum to continue",
-            default="",
+            default="0",
             show_default=False,
             err=True,  # stdout may hold a JSON document
+            type=Dollars(),
         )
     _refuse_other_sum(spend, total, endpoint.sign)
 
 
-def _refuse_other_sum(spend: str, total: Decimal, sign: str) -> None:
-    if money(spend.strip().lstrip("$£€") or "0") != total:
+def _refuse_other_sum(spend: Decimal, total: Decimal, sign: str) -> None:
+    if spend != total:
         raise UsageError(
-            f"the sum does not match: this costs {sign}{total}, not {spend!r}", "Nothing was sent."
+            f"the sum does not match: this costs {sign}{total}, not {sign}{spend}", "Nothing was sent."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
+from humaneval.cli.numbers import Number
 from humaneval.crowd.extend import expire_all, extend_all, to_change
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.text import counted
@@ -14,7 +15,7 @@ from humaneval.text import counted
 @click.argument("study")
 @click.option(
     "--days",
-    type=click.FloatRange(min=0, min_open=True, max=365),
+    type=Number(min=0, min_open=True, max=365),
     required=True,
     help="Days from now.",
 )

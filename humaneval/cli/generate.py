@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.numbers import COUNT, Number, Whole
 from humaneval.domain import MOST_SENTENCES, Blank, GeneratorRequest
 from humaneval.errors import UsageError
 from humaneval.infills.blanks import WHOLE, Shard, blanks_of, select_stories, stories_to_fill
@@ -81,7 +82,7 @@ def parse_shard(text: str) -> Shard:
 @click.option(
     "--stories",
     "first",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Number of stories, from the first on. [default: all]",
 )
 @click.option("--positions", default="", metavar="1-5", help="Sentences to take out. [default: all]")
@@ -92,7 +93,7 @@ def parse_shard(text: str) -> Shard:
 )
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=Whole(1, 10_000),
     default=1,
     show_default=True,
     help="Number of infills for each blank.",
@@ -135,13 +136,13 @@ def parse_shard(text: str) -> Shard:
 )
 @click.option(
     "--actors",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Largest number of actors with --ray. [default: one for each GPU, else for each CPU]",
 )
 @click.option(
     "--gpus-per-actor",
     "gpus",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="GPUs for each actor with --ray. [default: 1 if there is one]",
 )
 @json_option
@@ -180,6 +181,8 @@ def generate(
     at = parse_positions(positions)
     stories = stories_to_fill(app.engine, split, first)
     blanks = blanks_of(stories, at, samples, rest=rest)
+    if not blanks:
+        raise UsageError(f"no story has a sentence to take out at {positions}", "Leave --positions out.")
     summaries = (
         _with_ray(app, request, form, blanks, actors, gpus)
         if on_ray

@@ -57,6 +57,7 @@ class LazyGroup(click.Group):
         if target is None:
             return None
         command: click.Command = getattr(import_module(target.module), target.function)
+        _take_text_only(command)
         return command
 
     def resolve_command(
@@ -83,6 +84,31 @@ class LazyGroup(click.Group):
                         if target.section == section
                     ]
                 )
+
+
+class _Text(click.types.StringParamType):
+    """Text, and not bytes of another encoding: no database takes halves of a character."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = super().convert(value, param, ctx)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{text!r} is not UTF-8.", param, ctx)
+        return text
+
+
+_TEXT = _Text()
+
+
+def _take_text_only(command: click.Command) -> None:
+    """Refuse what is no text in each option of a command that takes any text. File names are no text."""
+    for param in command.params:
+        if param.type is click.STRING:
+            param.type = _TEXT
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _take_text_only(each)
 
 
 def summary(target: Target) -> str:

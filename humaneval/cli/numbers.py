@@ -1,11 +1,14 @@
-"""Option types for numbers, which refuse other text, nan and infinity in plain words."""
+"""Option types for numbers and amounts, which refuse other text, nan and infinity in plain words."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import isfinite
 from typing import Any
 
 import click
+
+from humaneval.fees import SIGNS, money
 
 
 class Whole(click.IntRange):
@@ -32,7 +35,19 @@ class Number(click.FloatRange):
         return number
 
 
+class Dollars(click.ParamType[Decimal]):
+    """An amount of money in whole cents, with or without the sign of its currency."""
+
+    name = "dollars"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """`value` as an amount. The error says what is wrong with it."""
+        return money(str(value).strip().lstrip("".join(SIGNS.values())))
+
+
 SHARE = Number(0, 1, min_open=True, max_open=True)
 """More than 0 and less than 1."""
+COUNT = Whole(1, 2**31 - 1)
+"""As many as every database counts."""
 ANNOTATORS = Whole(1, 100_000)
 """As many annotators as a study file may ask for."""

@@ -9,7 +9,8 @@ from decimal import Decimal
 import click
 
 from humaneval.cli.context import say, warn_if_open
-from humaneval.cli.market.options import Dollars, fault_options
+from humaneval.cli.market.options import fault_options
+from humaneval.cli.numbers import Dollars, Number
 from humaneval.errors import UsageError
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan
@@ -66,7 +67,7 @@ def prolific() -> None:
 )
 @click.option(
     "--delay",
-    type=click.FloatRange(0, 86_400),
+    type=Number(0, 86_400),
     default=1.0,
     show_default=True,
     help="Seconds until approvals in bulk and bonuses can be seen.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
+from humaneval.cli.numbers import COUNT
 from humaneval.cli.publish_files import publish_files
 from humaneval.cli.publish_links import LinkOptions, publish_links
 from humaneval.crowd.adopt import adopt
@@ -60,7 +61,7 @@ from humaneval.web.requester import token_of
 @click.option("--panel", is_flag=True, help="With --to link: make a link to which a panel adds its own ids.")
 @click.option(
     "--places",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help=(
         "With --to link: number of people that the link takes."
         " [default: as before; for a new link the number of the study's forms]"
@@ -123,20 +124,30 @@ def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static:
     refuse_elsewhere(at)
     found_again = 0 if options.dry_run else adopt(at)
     look(at, up(at.study, at.endpoint))
-    plan = _plan(at, options, static, top_up)
-    if plan.hits and not options.dry_run and (older := adopt(at)):
+    # Nothing is stored before somebody has agreed to the sum.
+    ask = options.dry_run or options.spend is not None or at.platform.endpoint.spends_money
+    plan, top_up = _plan(at, options, static, top_up, dry_run=ask)
+    if ask:
+        if not options.as_json:
+            _tell_plan(at, plan)
+        if options.dry_run:
+            if options.as_json:
+                emit(_plan_document(at, plan))
+            return
+        if plan.keys:
+            confirm_spending(at.platform.endpoint, plan.cost.total, options)
+        agreed, plan = plan.cost.total, plan_hits(at, static=static, top_up=top_up)
+    if plan.hits and (older := adopt(at)):
         # An older copy of the database was put back. Nobody pays for these again.
         found_again += older
         look(at, up(at.study, at.endpoint))
         plan = plan_hits(at, static=static)
-    if not options.as_json:
+    if not ask and not options.as_json:
         _tell_plan(at, plan)
-    if options.dry_run:
-        if options.as_json:
-            emit(_plan_document(at, plan))
-        return
-    if plan.keys:
-        confirm_spending(at.platform.endpoint, plan.cost.total, options)
+    if ask and plan.cost.total > agreed:
+        raise UsageError(
+            f"meanwhile this costs {at.sign}{plan.cost.total}", "Nothing was sent. Run it again."
+        )
     with progress(f"Publishing to {at.endpoint}", plan.hits, unit="HITs") as advance:
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
     if options.as_json:
@@ -163,16 +174,20 @@ def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static:
         )
 
 
-def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) -> PublishPlan:
-    """The plan; at a terminal somebody is asked whether lost rows are handed out again."""
-    plan = plan_hits(at, static=static, top_up=top_up, dry_run=options.dry_run)
+def _plan(
+    at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool, *, dry_run: bool
+) -> tuple[PublishPlan, bool]:
+    """The plan, and whether lost rows are handed out again; at a terminal somebody is asked."""
+    plan = plan_hits(at, static=static, top_up=top_up, dry_run=dry_run)
     if not plan.lost_rows or options.dry_run or options.as_json or not sys.stdin.isatty():
-        return plan
+        return plan, top_up
     question = (
         f"{counted(plan.lost_rows, 'form', 'was', 'were')} lost to excluded annotators. Hand them out again"
         f" at {at.endpoint}?"
     )
-    return plan_hits(at, static=static, top_up=True) if click.confirm(question, err=True) else plan
+    if not click.confirm(question, err=True):
+        return plan, top_up
+    return plan_hits(at, static=static, top_up=True, dry_run=dry_run), True
 
 
 def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:

@@ -22,8 +22,9 @@ def publish_files(
     """Write the layout, and the table with one line for each form without answers."""
     if folder is None:
         raise UsageError("the files of a batch need a folder", "Name one: --out FOLDER")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is no folder", "Name another with --out.")
+    for each in (folder, *folder.parents):
+        if each.exists() and not each.is_dir():
+            raise UsageError(f"{each} is no folder", "Name another with --out.")
     plan = plan_hits(at, static=True, top_up=top_up, dry_run=options.dry_run)
     if options.dry_run:
         if options.as_json:

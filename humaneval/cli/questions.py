@@ -9,6 +9,7 @@ from rich.table import Table
 
 from humaneval.cli.context import console, emit, json_option, say
 from humaneval.crowd.question_rules import PAGES
+from humaneval.encodings import read_toml
 from humaneval.errors import InputError, UsageError
 from humaneval.progress import progress
 from humaneval.scoring.questions.conformance import RULES, Finding, Trial
@@ -61,7 +62,7 @@ def check(name: str, answers: str, as_json: bool) -> None:
     """
 
     try:
-        values = tomllib.loads(answers)
+        values = read_toml(answers)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(
             f"--answers is not TOML: {error}", "Write for example --answers 'ties = true'."

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import click
 
 from humaneval.cli.context import App, console, emit, json_option, say, simulated_line, with_app
+from humaneval.cli.numbers import Number
 from humaneval.cli.responses.file_options import FILE, account
 from humaneval.cli.study.audit import tell_additions
 from humaneval.errors import UsageError
@@ -31,7 +32,7 @@ from humaneval.text import Answerers, counted
 F = TypeVar("F", bound=Callable[..., Any])
 Missed = Literal["annotator", "row", "none"]
 
-LEVEL = click.FloatRange(0.5, 0.999)
+LEVEL = Number(0.5, 0.999)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ OPTIONS = (
     ),
     click.option(
         "--margin",
-        type=click.FloatRange(0, 1, max_open=True),
+        type=Number(0, 1, max_open=True),
         default=0.0,
         help=(
             "Share within which two scores are called equivalent, for --responses or --counts."

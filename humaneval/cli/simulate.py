@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.numbers import ANNOTATORS, Number
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
 from humaneval.crowd.published_hits import is_static, preview_urls
@@ -28,7 +29,7 @@ from humaneval.text import command, counted, listed
 @click.argument("study")
 @click.option(
     "--annotators",
-    type=click.IntRange(min=1),
+    type=ANNOTATORS,
     help="Number of annotators. [default: as many as the study has forms]",
 )
 @click.option(
@@ -41,7 +42,7 @@ from humaneval.text import command, counted, listed
 )
 @click.option(
     "--careless",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.0,
     show_default=True,
     help="Share of annotators who read nothing and guess.",
@@ -173,9 +174,12 @@ def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
     """A key that `study show --key` printed."""
     try:
         key: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
+        if not isinstance(key, dict):
+            raise ValueError("it has no forms")
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
         raise InputError(
-            f"{file} is not a key: {error}", f"`{command('study', 'show', 'STUDY', '--key')}` prints one."
+            f"{file} is not a key: {why}", f"`{command('study', 'show', 'STUDY', '--key')}` prints one."
         ) from None
     return key
 

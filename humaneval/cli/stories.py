@@ -12,6 +12,7 @@ from rich.table import Table
 from sqlalchemy import func, select
 
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
+from humaneval.cli.numbers import COUNT
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES
 from humaneval.errors import InputError, UsageError
 from humaneval.infills.blanks import select_stories, story_value
@@ -172,9 +173,7 @@ def _counted(imported: Imported) -> str:
 
 @stories.command("list")
 @click.option("--split", help="Split to list. [default: all]")
-@click.option(
-    "--first", type=click.IntRange(min=1), default=20, show_default=True, help="Number of stories to list."
-)
+@click.option("--first", type=COUNT, default=20, show_default=True, help="Number of stories to list.")
 @json_option
 @with_app
 def list_(app: App, split: str | None, first: int, as_json: bool) -> None:

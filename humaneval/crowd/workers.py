@@ -21,6 +21,7 @@ from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.fees import BY_RULE
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
@@ -29,6 +30,8 @@ from humaneval.text import command
 
 _PSEUDONYM = re.compile("w[0-9a-f]{12}")
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
+_MTURK_ID = re.compile(r"A[A-Z0-9]{1,63}")
+"""What Mechanical Turk's protocol takes for the id of a worker."""
 
 
 class WorkerSummary(NamedTuple):
@@ -139,7 +142,8 @@ def _known(session: Session, endpoint: str, who: str) -> int | None:
 def _as_new(endpoint: str, who: str, new: bool) -> str:
     """The id of a worker who is new here. Raises UsageError if nobody new is wanted, or this is no id."""
     given = who.strip()
-    if new and not _PSEUDONYM.fullmatch(given.lower()) and _ID.fullmatch(given):
+    form = _MTURK_ID if endpoint in ("local", *BY_RULE) else _ID
+    if new and not _PSEUDONYM.fullmatch(given.lower()) and form.fullmatch(given):
         return given
     raise UsageError(
         f"no worker {panels_id(given)!r} is known at {endpoint}",

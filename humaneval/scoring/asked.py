@@ -66,7 +66,7 @@ def settings_in(cell: str) -> dict[str, Any]:
     """The settings in a cell. Raises InputError if it has none."""
     try:
         told = json.loads(cell or "{}")
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, Table, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.domain import Role, Story, refuse_name
+from humaneval.domain import LONGEST_NAME, Role, Story, refuse_name
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import batches, reading, writing_alone
@@ -134,7 +134,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str, only: O
 
 def refuse_names(name: str, study: StudyFile) -> None:
     """Raise UsageError for what cannot be the name of a study, or of a generator."""
-    if not re.fullmatch(r"\w([\w .-]*\w)?", name):
+    if not re.fullmatch(r"\w([\w .-]*\w)?", name) or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             f"{name!r} cannot be the name of a study",
             "Use letters, digits, spaces, hyphens, underscores and dots, with a letter or digit at both ends:"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from humaneval.domain import SENTENCES, Story, refuse_name, rounded_up
+from humaneval.encodings import read_toml
 from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
 from humaneval.store.stories import AUTO, TEST
@@ -117,7 +117,7 @@ def _own(asked: Asked) -> _Own:
     values: dict[str, Any] = {}
     if asked.file is not None:
         try:
-            values = tomllib.loads(asked.file.read_text(encoding="utf-8-sig"))
+            values = read_toml(asked.file.read_text(encoding="utf-8-sig"))
         except (OSError, ValueError):
             read_study_file(asked.file, preset=asked.preset)  # which says what is wrong
     design, page = values.get("design"), values.get("page")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import PrerequisiteError
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
@@ -32,7 +30,7 @@ from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
 from humaneval.web.tokens import Tokens, last_unmarked
-from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, until_told
+from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, listen, until_told
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS, COMPUTING = 64, 4
@@ -162,14 +160,7 @@ class _Serving(NamedTuple):
 @contextmanager
 def _serving(app: Flask, host: str, port: int) -> Iterator[_Serving]:
     """A server that is already listening."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise PrerequisiteError(
-            f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port."
-        ) from None
-    with listening:
+    with listen(host, port, "the form server") as listening:
         servers = Servers()
         servers.add(
             app,

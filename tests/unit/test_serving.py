@@ -17,12 +17,12 @@ import pytest
 
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import PlatformError
+from humaneval.errors import PlatformError, PrerequisiteError
 from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import _Channel, _Dispatcher, _Ranked, until_told, waiting
+from humaneval.web_server import _Channel, _Dispatcher, _Ranked, listen, until_told, waiting
 from tests.pace import PATIENCE
 
 
@@ -167,3 +167,9 @@ def test_a_signal_ends_the_work_even_if_it_comes_while_the_main_thread_has_a_loc
         with vars(ending._event)["_cond"]:  # as when it begins to wait
             os.kill(os.getpid(), signal.SIGINT)
         assert ending.asked(PATIENCE)
+
+
+def test_what_cannot_be_the_name_of_a_machine_is_told_in_a_line() -> None:
+    for name in ("x..y", "a" * 300):
+        with pytest.raises(PrerequisiteError, match="is not an address of this machine"):
+            listen(name, 0, "this test")

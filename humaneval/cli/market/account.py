@@ -9,7 +9,8 @@ from decimal import Decimal
 import click
 
 from humaneval.cli.context import emit, json_option, say
-from humaneval.cli.market.options import Dollars, database_option, existing_market
+from humaneval.cli.market.options import database_option, existing_market
+from humaneval.cli.numbers import Dollars
 from humaneval.csv_text import guarded
 from humaneval.errors import UsageError
 from humaneval.market.panel.earnings import earnings_of_all

@@ -1,10 +1,9 @@
-"""What the commands of `humaneval market` share: amounts of money, faults, and the marketplace's own file."""
+"""What the commands of `humaneval market` share: faults, and the marketplace's own file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from pathlib import Path
 
 import click
@@ -12,19 +11,7 @@ from sqlalchemy import Engine
 
 from humaneval.cli.context import SEED, warn_if_open
 from humaneval.errors import StoreError
-from humaneval.fees import money
 from humaneval.market import open_market
-
-
-class Dollars(click.ParamType[Decimal]):
-    """An amount of money in whole cents."""
-
-    name = "dollars"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
-        """`value` as an amount. The error says what is wrong with it."""
-        return money(str(value))
-
 
 DEFAULT_FILE = "market.db"
 
@@ -64,6 +51,8 @@ def existing_market(database: str) -> Iterator[Engine]:
 
 
 def refuse_missing(database: str) -> None:
-    """Raises StoreError if the marketplace's file does not exist."""
-    if not Path(database).is_file():
-        raise StoreError(f"{database} does not exist", "Name the marketplace's file with --database.")
+    """Raises StoreError if the marketplace's file does not exist, or has nothing in it."""
+    file = Path(database)
+    if not file.is_file() or not file.stat().st_size:
+        what = "is empty" if file.is_file() else "does not exist"
+        raise StoreError(f"{database} {what}", "Name the marketplace's file with --database.")

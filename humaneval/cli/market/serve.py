@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, warn_if_open, with_app
-from humaneval.cli.market.options import Dollars, database_option, fault_options
+from humaneval.cli.market.options import database_option, fault_options
+from humaneval.cli.numbers import Dollars
 from humaneval.errors import UsageError
 from humaneval.market import Faults, Keys, MarketServer, Mode, open_market
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan
 from humaneval.market.keys import read_file, read_pairs, write_new_pair
+from humaneval.market.protocol.addresses import check_site
 from humaneval.market.serving import client_environment, is_local
 
 DEFAULT_PORT = 8731
@@ -90,6 +92,8 @@ def serve(
             f"{host or 'an empty --host'} means every address of this machine, and no browser can open that",
             "Give the address at which workers reach the marketplace with --public-url.",
         )
+    if public_url is not None:
+        check_site(public_url)
     keys = _keys(app, keys_file)
     trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
     warn_if_open(database)

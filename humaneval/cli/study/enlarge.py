@@ -12,7 +12,7 @@ from humaneval.errors import DeclinedError, UsageError
 from humaneval.fees import shown
 from humaneval.study.enlarge import WARNING, Proposal, propose
 from humaneval.study.enlarge import enlarge as add_rows
-from humaneval.text import command, counted
+from humaneval.text import command, counted, refused_characters
 
 
 @click.command()
@@ -34,6 +34,8 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     Existing forms stay as they are, and every report mentions the addition. Shows the cost and earlier
     additions, then asks. Each call adds new forms. The next `publish` puts up HITs for the new forms alone.
     """
+    if refused := refused_characters(reason):
+        raise UsageError(f"the reason contains {refused}, which cannot be stored or shown", "Type it again.")
     study = app.study(name)
     proposed, fees, sign = propose(study, annotators), fees_of(study), study.settings.hit.sign
     document = {"study": name, **proposed.to_json()}

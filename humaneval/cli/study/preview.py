@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.numbers import COUNT
 from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
@@ -20,9 +21,7 @@ from humaneval.study.stored import get_study
 
 @click.command()
 @click.argument("name")
-@click.option(
-    "--row", "ordinal", type=click.IntRange(min=1), default=1, show_default=True, help="Row to show."
-)
+@click.option("--row", "ordinal", type=COUNT, default=1, show_default=True, help="Row to show.")
 @click.option(
     "--out",
     type=OUT_FILE,

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from humaneval.market.prolific_standin.database import Work, new_id
 from humaneval.market.prolific_standin.refusals import NotFound, Refusal
+from humaneval.market.prolific_standin.study_fields import is_address
 from humaneval.market.prolific_standin.tables import Event, Secret, Study, Submission, Subscription
 from humaneval.market.protocol.addresses import is_loopback
 
@@ -35,7 +36,7 @@ def subscribe(work: Work, event_type: object, target_url: object) -> Subscriptio
         raise Refusal(f"{event_type!r} is not a type of event.")
     if current_secret(work) is None:
         raise Refusal("Create a secret for the workspace first.")
-    if not isinstance(target_url, str) or urlsplit(target_url).scheme not in ("http", "https"):
+    if not isinstance(target_url, str) or not is_address(target_url):
         raise Refusal("target_url must be a web address.")
     if not is_loopback(urlsplit(target_url).hostname or ""):
         raise Refusal("This stand-in sends events to this machine alone.")

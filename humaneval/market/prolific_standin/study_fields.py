@@ -101,7 +101,8 @@ def _limits(value: Any) -> bool:
     return set(value.get("auto_rejection_categories") or ()) <= {"EXCEPTIONALLY_FAST"}
 
 
-def _address(value: Any) -> bool:
+def is_address(value: Any) -> bool:
+    """Whether this is the address of a page on the web."""
     try:
         parts = urlsplit(value) if isinstance(value, str) else None
     except ValueError:
@@ -112,7 +113,7 @@ def _address(value: Any) -> bool:
 def _allocations(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(each, dict)
-        and _address(each.get("external_url"))
+        and is_address(each.get("external_url"))
         and is_number(each.get("total_allocation"))
         for each in value
     )
@@ -122,7 +123,7 @@ FIELDS: Mapping[str, Check] = {
     "name": _text,
     "internal_name": _optional_text,
     "description": _text,
-    "external_study_url": lambda value: value is None or _address(value),
+    "external_study_url": lambda value: value is None or is_address(value),
     "prolific_id_option": lambda value: value in ("url_parameters", "question", "not_required"),
     "total_available_places": is_number,
     "estimated_completion_time": is_number,

@@ -32,6 +32,7 @@ from humaneval.store.responses import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.study.stored import get_study
 from humaneval.web.app import create_app
+from tests.integration.crowd.test_verbs import everything
 from tests.pace import PATIENCE
 
 SITES = {
@@ -246,8 +247,8 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
         ([], "production spends real money: $3.84"),
         (["--spend", COST], "production spends real money: $3.84"),
         (["--live"], "there is no terminal to ask on"),
-        (["--live", "--spend", "3.83"], "this costs $3.84, not '3.83'"),
-        (["--live", "--spend", ""], "this costs $3.84"),
+        (["--live", "--spend", "3.83"], "this costs $3.84, not $3.83"),
+        (["--live", "--spend", ""], "not an amount of money"),
         (["--live", "--spend", "3.841"], "finer than a cent"),
         (["--live", "--spend", "all of it"], "not an amount of money"),
     ],
@@ -255,9 +256,11 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
 def test_C19_production_without_the_exact_word_is_refused_and_nothing_is_written(
     study: Engine, wire: Wire, verb: Callable, more: list[str], says: str
 ) -> None:
+    before = everything(study)
     refused = verb("publish", "study", "--to", "production", *more)
     assert refused.code == 2
     assert says in refused.err
+    assert everything(study) == before
     assert set(wire.operations) <= {"ListHITs"}  # what is up already costs nothing
     assert verb("publish", "study", "--to", "production", "--live", "--spend", f"${COST}").code == 0
     assert wire.operations.count("CreateHIT") == 1

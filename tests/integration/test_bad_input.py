@@ -1,0 +1,68 @@
+"""What is typed wrong is one clear line, exit code 1 or 2, and nothing is changed, in whichever verb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from tests.commands import Command
+from tests.integration.crowd.test_verbs import everything
+
+BROKEN = "\udce9"
+"""How Python reads a byte that is not UTF-8."""
+HUGE = "9" * 30
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    (here / "deep.json").write_text("[" * 100_000)
+    (here / "list.json").write_text("[{}]")
+    (here / "deep.toml").write_text("x = " + "[" * 100_000)
+    (here / "file").touch()
+    yield here
+    assert sorted(each.name for each in here.iterdir()) == ["deep.json", "deep.toml", "file", "list.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("publish", "study", "--spend", "4.48."), "'4.48.' is not an amount of money"),
+        (("publish", "study", "--to", "link", "--places", HUGE), "is not in the range"),
+        (("publish", "study", "--to", "csv", "--out", "file/x"), "file is no folder"),
+        (("publish", BROKEN), "'\\udce9' is not UTF-8"),
+        (("worker", "show", BROKEN), "'\\udce9' is not UTF-8"),
+        (("bonus", "study", "A", "--amount", "$0.5.", "--reason", "r"), "is not an amount of money"),
+        (("extend", "study", "--days", "nan"), "'nan' is not a number"),
+        (("simulate", "study", "--annotators", HUGE), "is not in the range"),
+        (("simulate", "study", "--key", "deep.json"), "is not a key: nested too deeply"),
+        (("simulate", "study", "--key", "list.json"), "is not a key"),
+        (("worker", "block", "study", "nobody", "--reason", "r"), "no worker 'nobody' is known"),
+        (("study", "create", "x" * 300), "cannot be the name of a study"),
+        (("study", "create", "new", "--file", "deep.toml"), "deep.toml is not valid TOML: nested too deeply"),
+        (("study", "enlarge", "study", "--annotators", "8", "--reason", "a\x01", "--yes"), "contains U+0001"),
+        (("stories", "list", "--first", HUGE), "is not in the range"),
+        (("generate", "--generator", "human", "--as", "x", "--stories", HUGE), "is not in the range"),
+        (("generate", "--generator", "human", "--as", "x", "--samples", HUGE), "is not in the range"),
+        (("generate", "--generator", "human", "--as", "x", "--positions", "9"), "no story has a sentence"),
+        (("generate", "--generator", "human", "--as", "x" * 300), "cannot be a generator's name"),
+        (("questions", "check", "rate", "--answers", f"x = {'[' * 9999}"), "is not TOML: nested too deeply"),
+        (("market", "serve", "--public-url", "http://["), "cannot be reached at 'http://['"),
+        (("market", "fund", "5", "--database", "file"), "file is empty"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_what_is_typed_wrong_is_told_in_a_line_and_changes_nothing(
+    sqlite_engine: Engine, study: str, folder: Path, command: Command, words: tuple[str, ...], says: str
+) -> None:
+    before = everything(sqlite_engine)
+    said = command(*words)
+    assert said.code in (1, 2), said
+    (line,) = (each for each in said.err.splitlines() if each.startswith("Error: "))
+    assert says in line
+    assert everything(sqlite_engine) == before
