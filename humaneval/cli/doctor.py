@@ -8,7 +8,6 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import click
 
@@ -26,6 +25,7 @@ from humaneval.store.heartbeat import beat
 from humaneval.store.migrate import known_revision
 from humaneval.study.stored import put_up
 from humaneval.text import Steps, command
+from humaneval.timed_replies import opener
 
 
 @click.command()
@@ -139,7 +139,7 @@ def _brought_up(finding: Finding, settings: Settings, way: str) -> Finding:
 
 def _answers(what: str, url: str, start: str) -> Finding:
     try:
-        with urlopen(url, timeout=3) as response:
+        with opener().open(url, timeout=3) as response:
             return Finding(what, response.status == 200, False, url)
     except HTTPError as error:
         return Finding(what, False, False, f"{url} says: {said_by(error)}")

@@ -13,7 +13,6 @@ from http.client import HTTPException
 from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 from humaneval.crowd.hit_terms import told
 from humaneval.crowd.mturk.client import CLOSED
@@ -30,6 +29,7 @@ from humaneval.study.consent import no_contact
 from humaneval.study.contradictions import doubts
 from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.text import command, commands_in, counted, quoted
+from humaneval.timed_replies import opener
 
 MOST_APART = timedelta(minutes=5)
 """How far clocks may differ: signatures of requests carry the time."""
@@ -122,7 +122,7 @@ def _is_private(host: str) -> bool:
 
 def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
     try:
-        with urlopen(f"{public_url}/health", timeout=SECONDS) as response:
+        with opener().open(f"{public_url}/health", timeout=SECONDS) as response:
             reached = response.read(16).strip() == b"ok"
     except HTTPError as error:
         yield Finding("Form server", False, True, f"{public_url}/health says: {said_by(error)}")
@@ -193,7 +193,7 @@ def _clock(endpoint: Endpoint) -> Finding:
 
 def _headers(url: str) -> Message | None:
     try:
-        with urlopen(url, timeout=SECONDS) as response:
+        with opener().open(url, timeout=SECONDS) as response:
             return response.headers  # type: ignore[no-any-return]  # urllib does not say what it opens
     except HTTPError as error:
         with error:

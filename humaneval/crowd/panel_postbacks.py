@@ -12,7 +12,7 @@ from functools import partial
 from http.client import HTTPException
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, getproxies
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -30,6 +30,7 @@ from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
+from humaneval.timed_replies import opener
 
 POSTBACK = "postback"
 """The outbox operation that tells a panel about one person."""
@@ -169,9 +170,9 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 def _called(address: str) -> _Reply:
-    opener = build_opener(ProxyHandler(getproxies()), _NoRedirect())
+    panel = opener(ProxyHandler(getproxies()), _NoRedirect())
     try:
-        with opener.open(Request(address, headers={"User-Agent": "humaneval"}), timeout=SECONDS) as answer:
+        with panel.open(Request(address, headers={"User-Agent": "humaneval"}), timeout=SECONDS) as answer:
             return _Reply(answer.status, answer.read(MOST_BYTES).decode("utf-8", "replace"))
     except HTTPError as error:
         with error:

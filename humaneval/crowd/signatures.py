@@ -10,7 +10,9 @@ from collections.abc import Collection
 from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import ProxyHandler
+
+from humaneval.timed_replies import opener
 
 SIGN = "sign"
 """The fragment of a form's address that asks our marketplace to sign. The marketplace shows it to nobody."""
@@ -57,7 +59,7 @@ def returned_of(marketplace: str, secret: str, hit: str, assignments: Collection
     query.append((SIGNATURE, hmac.digest(secret.encode(), said, "sha256").hex()))
     address = f"{marketplace.rstrip('/')}{RETURNED_PATH}?{urlencode(query)}"
     try:
-        with build_opener(ProxyHandler({})).open(address, timeout=ASK_SECONDS) as reply:
+        with opener(ProxyHandler({})).open(address, timeout=ASK_SECONDS) as reply:
             return frozenset(reply.read().decode().split()) & frozenset(asked)
     except (OSError, HTTPException, ValueError) as error:
         if not isinstance(error, HTTPError):

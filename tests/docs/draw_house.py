@@ -69,6 +69,7 @@ GROUND = {
     "resources",
     "progress",
     "web_server",
+    "timed_replies",
     "kinds",
     "free_text",
     "csv_file",

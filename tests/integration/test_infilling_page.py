@@ -210,13 +210,21 @@ def test_a_generator_that_is_named_a_thousand_times_writes_once(client: FlaskCli
     assert said.text.count("no longer here") == 1
 
 
+@pytest.mark.parametrize("character", ["字", "\N{GRINNING FACE}"])
+def test_characters_count_alike_in_every_script(client: FlaskClient, character: str) -> None:
+    text = character * (MOST_CHARACTERS - 4) + "____"
+    assert client.post("/", data={"text": text, "generator": "control:"}).status_code == 200
+    assert ask(client, "/read", text=text).status_code == 200
+    assert client.post("/", data={"text": f"{character}{text}"}).status_code == 400
+
+
 def test_other_sites_other_names_and_long_bodies_are_refused(client: FlaskClient) -> None:
     form = {"text": "____", "generator": "control:"}
     assert client.post("/", data=form, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert client.post("/", data=form, headers={"Origin": "http://evil.example"}).status_code == 403
     assert client.post("/", data=form, headers={"Host": "evil.example"}).status_code == 421
-    assert client.post("/", data={"text": "a" * 200_000}).status_code == 413
-    assert ask(client, "/read", text="a" * 200_000).status_code == 413
+    assert client.post("/", data={"text": "a" * 400_000}).status_code == 413
+    assert ask(client, "/read", text="a" * 400_000).status_code == 413
     said = client.get("/", headers={"Host": "localhost:8740"})
     assert said.status_code == 200
     assert "connect-src 'self'" in said.headers["Content-Security-Policy"]

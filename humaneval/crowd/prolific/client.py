@@ -26,6 +26,7 @@ from urllib3.exceptions import (
 from humaneval import __version__
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.text import quoted
+from humaneval.timed_replies import connection_pools
 
 PAGE_SIZE = 100
 """Larger pages of submissions are not known to work."""
@@ -97,7 +98,7 @@ class ProlificClient:
             )
         self._url, self._token, self._wait = url.rstrip("/"), token, wait
         self._timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=SILENT_SECONDS)
-        self._pool = urllib3.PoolManager(num_pools=2, maxsize=4, retries=False)
+        self._pool = connection_pools(num_pools=2, maxsize=4, retries=False)
 
     @property
     def url(self) -> str:

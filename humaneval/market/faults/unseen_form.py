@@ -17,6 +17,7 @@ from humaneval.market.protocol.http import SUBMIT_PATH
 from humaneval.market.questions.question import ExternalQuestion, read_question
 from humaneval.market.security import protect_content
 from humaneval.market.tables.assignments import Assignment, State
+from humaneval.timed_replies import opener
 
 UNSEEN_PATH = "/unseen"
 
@@ -54,7 +55,7 @@ def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
             )
         address = question.address(**given, turkSubmitTo=origin_of(public_url))
         try:
-            with urllib.request.urlopen(address, timeout=WAIT_SECONDS) as reply:
+            with opener().open(address, timeout=WAIT_SECONDS) as reply:
                 html = reply.read(MOST_BYTES).decode("utf-8", errors="replace")
         except (urllib.error.URLError, HTTPException, TimeoutError) as error:
             return protect_content(

@@ -20,6 +20,7 @@ from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.deadlines import let_time_pass
 from humaneval.market.prolific_standin.hooks import current_secret
 from humaneval.market.prolific_standin.tables import Event, Subscription
+from humaneval.timed_replies import opener
 
 FIRST_PAUSE = timedelta(seconds=20)
 """Before the second try; each further pause is twice as long, with jitter: the twelfth is within a day."""
@@ -140,4 +141,4 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+_OPENER = opener(urllib.request.ProxyHandler({}), _NoRedirect())

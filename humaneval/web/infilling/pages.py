@@ -25,8 +25,9 @@ from humaneval.web.security import allow_fetches
 
 DESK = "humaneval.infilling"
 ASSETS = {"infilling.css": "text/css", "infilling.js": "text/javascript"}
-MOST_BYTES = 128 * 1024
 MOST_CHARACTERS = 20_000
+MOST_BYTES = 16 * MOST_CHARACTERS
+"""Of a request. Forms and JSON write an emoji as twelve bytes."""
 MOST_SAMPLES = 20
 MOST_BLANKS = 100
 """Of one text. Nobody else gets anything while a model fills them."""

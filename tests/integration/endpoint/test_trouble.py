@@ -3,7 +3,6 @@ shown."""
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from generators.endpoint.options import EndpointOptions
 from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.stories import bundled_stories
+from tests.dripping import dripping
 from tests.integration.endpoint.played import KEY, Asked, Build, PlayedServer, Says, completion, error, good
 from tests.pace import PATIENCE
 
@@ -120,30 +120,8 @@ def test_a_slow_server_is_given_up_in_time(client: Callable[..., Client], server
 
 
 def test_a_server_that_drips_is_given_up_in_time(client: Callable[..., Client]) -> None:
-    listening = socket.create_server(("127.0.0.1", 0))
-    done = threading.Event()
-
-    def drip() -> None:
-        connection, _ = listening.accept()
-        with connection:
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-            while not done.wait(0.05):
-                try:
-                    connection.sendall(b" ")
-                except OSError:
-                    return
-
-    thread = threading.Thread(target=drip)
-    thread.start()
-    try:
-        with pytest.raises(InputError, match=r"no whole answer within 2 seconds"):
-            client(retries=0, timeout=2, url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1").post(
-                PATH, BODY
-            )
-    finally:
-        done.set()
-        thread.join()
-        listening.close()
+    with dripping() as url, pytest.raises(InputError, match="does not answer in time"):
+        client(retries=0, timeout=1, url=f"{url}/v1").post(PATH, BODY)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""HTTP replies that must be complete in time. Timeouts of the libraries count from one piece to the next, so
+a server that sends a byte now and then could hold its client for ever.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from io import BufferedReader, RawIOBase
+from socket import socket
+from typing import Any
+from urllib.request import BaseHandler, HTTPHandler, HTTPSHandler, OpenerDirector, build_opener
+
+import urllib3
+from urllib3.connection import HTTPConnection as PooledConnection
+from urllib3.connection import HTTPSConnection as PooledSecureConnection
+
+
+class _Timed(RawIOBase):
+    """What a socket gives within its timeout. Raises TimeoutError when it is over."""
+
+    def __init__(self, raw: RawIOBase, connected: socket, seconds: float) -> None:
+        self._raw, self._socket, self._seconds = raw, connected, seconds
+        self._until = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the reply is not complete in time")
+        self._socket.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        with suppress(OSError):  # closed, unless another request follows
+            self._socket.settimeout(self._seconds)
+        super().close()
+
+
+class _Reply(HTTPResponse):
+    """A reply whose head and body come within the timeout of its connection."""
+
+    def __init__(self, sock: socket, *arguments: Any, **named: Any) -> None:
+        super().__init__(sock, *arguments, **named)
+        seconds = sock.gettimeout()
+        if seconds is not None:
+            self.fp = BufferedReader(_Timed(self.fp.detach(), sock, seconds))
+
+
+class _Connection(HTTPConnection):
+    response_class = _Reply
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _Reply
+
+
+class _Handler(HTTPHandler):
+    def http_open(self, req: Any) -> Any:
+        return self.do_open(_Connection, req)
+
+
+class _SecureHandler(HTTPSHandler):
+    def https_open(self, req: Any) -> Any:
+        return self.do_open(_SecureConnection, req)
+
+
+class _PooledConnection(PooledConnection):
+    response_class = _Reply
+
+
+class _PooledSecureConnection(PooledSecureConnection):
+    response_class = _Reply
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _PooledConnection
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _PooledSecureConnection
+
+
+def opener(*handlers: BaseHandler) -> OpenerDirector:
+    """As `urllib.request.build_opener`. The `timeout` of a call is for its whole reply."""
+    return build_opener(_Handler, _SecureHandler, *handlers)
+
+
+def connection_pools(**options: Any) -> urllib3.PoolManager:
+    """As `urllib3.PoolManager`. The read timeout of a request is for its whole reply."""
+    pools = urllib3.PoolManager(**options)
+    pools.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+    return pools
