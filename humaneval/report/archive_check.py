@@ -96,7 +96,7 @@ def _checked(path: Path, unpacked: Path) -> Checked:
             f"{path}: this version ({__version__}) does not know the setting {where} of the study",
             _made_with(files),
         ) from None
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{path}: {STUDY} is not that of an archive: {error}") from None
     if again.scores != files[SCORES]:
         differences = list(_differences(_loaded(files, SCORES), json.loads(again.scores), SCORES, 0.0))

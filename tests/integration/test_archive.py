@@ -318,6 +318,10 @@ def of_sentences(files: dict[str, bytes], *, told: object) -> dict[str, bytes]:
             "has the unknown format 'x 2'",
         ),
         (lambda files: sealed({**files, "study.json": b"[]"}), "study.json is not that of an archive"),
+        (
+            lambda files: sealed({**files, "study.json": b'{"study": "s", "responses": 1e999}'}),
+            "study.json is not that of an archive",
+        ),
         *(
             (partial(of_sentences, told=told), f"study.json says that a story has {told} sentences")
             for told in (10**9, 2, -1, "many", 5.5, True)
