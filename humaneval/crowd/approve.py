@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Select, literal, select
 from sqlalchemy.orm import Session
@@ -21,7 +21,7 @@ from humaneval.crowd.costs import (
 from humaneval.crowd.find_assignment import find_assignment, refuse_lost, settled
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.mturk_csv import refuse_by_file
-from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform_each
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Cost
@@ -39,6 +39,7 @@ from humaneval.text import PAYING, command
 UNDO_DAYS = 30
 """How long a rejection can be undone, counted from the submission."""
 
+T = TypeVar("T")
 Advance = Callable[[int], None]
 
 
@@ -76,23 +77,17 @@ def approve_work(
         at, APPROVE, named, lambda session, some: _to_approve(session, at, some, undo_rejection), {}
     )
 
-    def pay(one: _Work) -> None:
-        def record(session: Session, before: datetime | None) -> dict[str, str]:
-            assignment = session.get_one(AssignmentRow, one.assignment_id)
-            assignment.state, assignment.reviewed_at = "approved", now()
-            reward_paid(session, at, assignment, before)
-            return {"assignment": one.external_id}
+    def pay(one: _Work) -> datetime | None:
+        return at.platform.approve(one.external_id, feedback, override=undo_rejection)
 
-        perform(
-            at.engine,
-            one.intent,
-            lambda: at.platform.approve(one.external_id, feedback, override=undo_rejection),
-            record,
-        )
+    def record(session: Session, one: _Work, before: datetime | None) -> None:
+        assignment = session.get_one(AssignmentRow, one.assignment_id)
+        assignment.state, assignment.reviewed_at = "approved", now()
+        reward_paid(session, at, assignment, before)
 
     if not (feedback or undo_rejection):
         at.platform.start_approving([one.external_id for one in work])
-    approved = _each(at, "approved", work, pay, advance)
+    approved = _each(at, "approved", work, pay, record, advance)
     settle_rewards(at)  # some may have been approved before, at another reward
     return approved
 
@@ -144,16 +139,15 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
     )
 
     def refuse(one: _Work) -> None:
-        def record(session: Session, _: None) -> dict[str, str]:
-            assignment = session.get_one(AssignmentRow, one.assignment_id)
-            assignment.state, assignment.reviewed_at = "rejected", now()
-            rejection_done(session, assignment)
-            free_if_reopened(session, at, assignment)
-            return {"assignment": one.external_id}
+        at.platform.reject(one.external_id, reason, category)
 
-        perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason, category), record)
+    def record(session: Session, one: _Work, _: None) -> None:
+        assignment = session.get_one(AssignmentRow, one.assignment_id)
+        assignment.state, assignment.reviewed_at = "rejected", now()
+        rejection_done(session, assignment)
+        free_if_reopened(session, at, assignment)
 
-    return _each(at, "rejected", work, refuse)
+    return _each(at, "rejected", work, refuse, record)
 
 
 def would_approve(
@@ -308,17 +302,29 @@ def _each(
     at: StudyAtPlatform,
     word: str,
     work: Sequence[_Work],
-    decide: Callable[[_Work], None],
+    decide: Callable[[_Work], T],
+    record: Callable[[Session, _Work, T], None],
     advance: Advance = lambda amount: None,
 ) -> int:
-    done, refused = 0, []
-    for one in work:
+    """Decide about each. What the platform refuses keeps nothing after it from being decided."""
+    of = {one.intent.id: one for one in work}
+
+    def recorded(session: Session, intent: Intent, result: T) -> dict[str, str]:
+        record(session, of[intent.id], result)
+        return {"assignment": of[intent.id].external_id}
+
+    left, done, refused = [one.intent for one in work], 0, list[PlatformError]()
+    while left:
+        before = done
         try:
-            decide(one)
-            done += 1
+            for _ in perform_each(at.engine, left, lambda intent: decide(of[intent.id]), recorded):
+                done += 1
+                advance(1)
+            break
         except PlatformError as error:
             refused.append(error)
-        advance(1)
+            advance(1)
+            left = left[done - before + 1 :]
     if refused:
         raise PartialError(
             f"{done} {word}, {len(refused)} not: {refused[0].message}",

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.errors import PlatformError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
 
@@ -194,8 +194,7 @@ def perform_each(
     After a kill, attempts may be counted that were never made, and calls unconfirmed that were made. Running
     the command again looks both up at the platform.
     """
-    for start in range(0, len(intents), TOGETHER):
-        batch = intents[start : start + TOGETHER]
+    for batch in (in_turns if len(intents) > TOGETHER else batches)(intents, TOGETHER):
         with writing(engine) as session:
             before = _attempt(session, batch)
             if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):
