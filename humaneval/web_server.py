@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import errno
+import select
 import signal
 import socket
 import sys
@@ -12,7 +13,8 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Protocol
 
 from waitress import create_server, wasyncore
@@ -40,6 +42,8 @@ SECONDS_TO_ASK = 3.0
 SECONDS_TO_READ = 10.0
 """The same for one that does not read its answer."""
 LOOK_SECONDS = 0.5
+MOST_UNSENT = 256 * 1024
+"""Threads leave smaller answers to the loop to send: at each call, another one would compute first."""
 BACKLOG = 256
 """How many connections may wait for a socket to take them."""
 
@@ -66,7 +70,9 @@ class Servers:
         self._servers: list[Any] = []
         self._stopping = threading.Event()
         self._open = threading.RLock()
-        self._most, self._looked = MOST_CONNECTIONS, 0.0
+        self._most, self._looked, self._asked = MOST_CONNECTIONS, 0.0, 0.0
+        self._changed, self._woken = set[int | None](), False
+        self._poll: Any = getattr(select, "poll", object)()
 
     def add(
         self,
@@ -104,12 +110,15 @@ class Servers:
             **options,
         )
         server.channel_class = _Channel
+        server.adj.send_bytes = MOST_UNSENT
+        server.handle_accept = partial(_accept_all, server, self._most)
+        server.changed, server.pull_trigger = self._changed, partial(self._wake, server.trigger)
         self._servers.append(server)
 
     def run(self) -> None:
         """Serve until `stop`, then finish what is in hand."""
         while not self._stopping.is_set():
-            wasyncore.loop(timeout=LOOK_SECONDS, map=self._map, count=1, use_poll=True)
+            self._once(LOOK_SECONDS)
             if len(self._map) >= CROWDED * self._most:
                 self._make_room()
         self._finish()
@@ -119,7 +128,39 @@ class Servers:
         with self._open:  # a trigger that is closed has a number that something else may have by now
             self._stopping.set()
             for server in self._servers[:1]:
-                server.pull_trigger()
+                server.trigger.pull_trigger()
+
+    def _once(self, seconds: float) -> None:
+        """One turn of the loop. At each, waitress asks every connection what it waits for. That is long in a
+        crowd: here those are asked to which something happened, and twice a second all of them."""
+        self._woken = False
+        if not hasattr(select, "poll"):  # on Windows
+            wasyncore.loop(timeout=seconds, map=self._map, count=1)
+            return
+        numbers, moment = {server._fileno for server in self._servers}, time.monotonic()
+        while self._changed:
+            numbers.add(self._changed.pop())
+        if moment - self._asked >= LOOK_SECONDS:
+            numbers, self._asked = set(self._map), moment
+        for number in numbers - {None}:
+            channel = self._map.get(number)
+            waits = select.POLLIN | select.POLLPRI if channel and channel.readable() else 0
+            waits |= select.POLLOUT if channel and channel.writable() else 0
+            with suppress(KeyError):  # nothing while its answer is made
+                self._poll.register(number, waits) if waits else self._poll.unregister(number)
+        happened = self._poll.poll(1000 * seconds)
+        # A connection that is accepted meanwhile may have the number of one that was closed before.
+        for (number, found), channel in [(each, self._map.get(each[0])) for each in happened]:
+            self._changed.add(number)
+            if channel:
+                wasyncore.readwrite(channel, found)
+
+    def _wake(self, trigger: Any) -> None:
+        """Wake the loop, by the thread that has changed a connection."""
+        self._changed.add(getattr(_this_thread, "serves", None))
+        if not self._woken:  # one call wakes it for all
+            self._woken = True
+            trigger.pull_trigger()
 
     def _make_room(self) -> None:
         """Close those that have sent no complete request for the longest time: others wait for a place."""
@@ -131,6 +172,7 @@ class Servers:
         idle = sorted((each for each in channels if each.keeps_waiting(moment)), key=_patience)
         for each in idle[: max(0, len(self._map) - int(ROOMY * self._most))]:
             each.will_close = True
+            self._changed.add(each._fileno)
 
     def _finish(self) -> None:
         """Take no more connections, answer the requests that have come, and close."""
@@ -140,7 +182,7 @@ class Servers:
             server.del_channel(self._map)
         until = time.monotonic() + SECONDS_TO_FINISH
         while any(_busy(server) for server in self._servers) and time.monotonic() < until:
-            wasyncore.loop(timeout=0.1, map=self._map, count=1, use_poll=True)
+            self._once(0.1)
         self.close()
 
     def close(self) -> None:
@@ -152,12 +194,25 @@ class Servers:
             self._servers.clear()
 
 
+def _accept_all(server: Any, most: int) -> None:
+    """Take all connections that have come. waitress takes one in each turn of the loop."""
+    before = -1
+    while before < len(server._map) < most:
+        before = len(server._map)
+        type(server).handle_accept(server)
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
     """A connection, and since when it has sent no complete request."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.since = time.monotonic()
         super().__init__(*args, **options)
+        self.server.changed.add(self._fileno)
+
+    def service(self) -> None:
+        _this_thread.serves = self._fileno
+        super().service()
 
     def received(self, data: bytes) -> Any:
         before = self.request

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, insert, select
+from sqlalchemy import Connection, Engine, bindparam, select
 
 from humaneval.crowd.claims import (
     Opened,
@@ -22,10 +22,10 @@ from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.free_rows import next_rows, places_taken
 from humaneval.crowd.pseudonyms import add_workers, strangers
 from humaneval.store.tables import AssignmentRow
+from humaneval.store.together import add_rows
 from humaneval.store.types import padded, table
 
-_work = table(AssignmentRow)
-_NEW = insert(_work).returning(_work.c.id, _work.c.external_id)
+_work, _IDS = table(AssignmentRow), ("id", "external_id")
 _TAKEN = select(_work.c.external_id).where(
     _work.c.endpoint == bindparam("at"), _work.c.external_id.in_(bindparam("of", expanding=True))
 )
@@ -91,7 +91,7 @@ def _dealt(connection: Connection, endpoint: str, openings: Mapping[int, Opening
     made: dict[str, int] = {}
     for columns in {tuple(claim) for claim in claims.values()}:  # what a panel sent may be a column, or not
         alike = [claim for claim in claims.values() if tuple(claim) == columns]
-        made |= {external_id: id for id, external_id in connection.execute(_NEW, alike)}
+        made |= {external_id: id for id, external_id in add_rows(connection, _work, alike, returning=_IDS)}
     return {
         number: Opened(Outcome.FORM, made[claim["external_id"]], claim["row_id"])
         for number, claim in claims.items()

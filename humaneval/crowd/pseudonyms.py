@@ -9,14 +9,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Executable, bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from humaneval.errors import UsageError
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.tables import ForgottenRow, MetaRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.together import add_rows
 from humaneval.store.types import padded, table
 
 EXCLUSION_KEY = "exclusion key"
@@ -136,7 +136,8 @@ def add_workers(connection: Connection, endpoint: str, strangers: Mapping[str, s
     """Add workers by their ids, with pseudonyms. Returns our ids of them. Workers whose pseudonym is there
     already are left out."""
     ids = {name: external_id for external_id, name in strangers.items()}
-    added = connection.execute(_adding(connection).workers, [{"pseudonym": name} for name in ids])
+    new = [{"pseudonym": name} for name in ids]
+    added = add_rows(connection, table(WorkerRow), new, returning=("id", "pseudonym"), skip=True)
     found = {ids[name]: int(worker) for worker, name in added}
     if found:
         _add_identities(connection, endpoint, found)
@@ -148,7 +149,7 @@ def _add_identities(connection: Connection, endpoint: str, workers: Mapping[str,
         {"worker_id": worker, "endpoint": endpoint, "external_id": external_id}
         for external_id, worker in workers.items()
     ]
-    connection.execute(_adding(connection).identities, rows)
+    add_rows(connection, table(WorkerIdentityRow), rows, skip=True)
 
 
 def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
@@ -157,7 +158,7 @@ def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -
     if PSEUDONYM_KEY not in keys and external_ids:
         # Not in a session of its own: what it adds is gone when it ends, and so would be the key.
         secret = {"key": PSEUDONYM_KEY, "value": secrets.token_hex(32)}
-        connection.execute(_adding(connection).meta, secret)
+        add_rows(connection, table(MetaRow), [secret], skip=True)
         keys |= {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
     names = {each: pseudonym(keys[PSEUDONYM_KEY], endpoint, each) for each in external_ids}
     if EXCLUSION_KEY not in keys:
@@ -166,30 +167,6 @@ def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -
     asked = [one for two in hashes.values() for one in two]
     gone = set(connection.scalars(_FORGOTTEN, {"of": padded(asked)}))
     return {each: name for each, name in names.items() if not hashes[each] & gone}
-
-
-class _Adding(NamedTuple):
-    """Statements that leave out what is there already."""
-
-    workers: Executable
-    identities: Executable
-    meta: Executable
-
-
-def _adding(connection: Connection) -> _Adding:
-    return _ADDING[connection.dialect.name]
-
-
-_ADDING = {
-    name: _Adding(
-        insert(table(WorkerRow))
-        .on_conflict_do_nothing()
-        .returning(table(WorkerRow).c.id, table(WorkerRow).c.pseudonym),
-        insert(table(WorkerIdentityRow)).on_conflict_do_nothing(),
-        insert(table(MetaRow)).on_conflict_do_nothing(),
-    )
-    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
-}
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:

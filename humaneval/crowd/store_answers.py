@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, and_, bindparam, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Engine, and_, bindparam, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import CONSENT
@@ -23,6 +22,7 @@ from humaneval.crowd.stored_claim import PASSED_ON, Work, find_work
 from humaneval.errors import UsageError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, OutboxRow
+from humaneval.store.together import add_rows, change_rows
 from humaneval.store.types import padded, table
 from humaneval.study.consent import Consent, consent_of
 from humaneval.study.stored import MOST_PARSED
@@ -43,12 +43,9 @@ _NOW = (
     )
     .where(_work.c.id.in_(bindparam("ids", expanding=True)))
 )
-_ANSWER = insert(_answers)
-_ANSWERED = update(_work).where(_work.c.id == bindparam("of"))
 _HAS_LIST = select(_outbox.c.id).where(
     _outbox.c.endpoint == bindparam("at"), _outbox.c.operation == "list", _outbox.c.subject == bindparam("of")
 )
-_INTENDED = insert(_outbox)
 _consents = table(ConsentTextRow)
 _made: dict[str, Consent] = {}
 
@@ -123,7 +120,7 @@ def _keep_new(connection: Connection, sent: Sequence[Sending]) -> None:
         }
         for each in sent
     ]
-    connection.execute(_ANSWER, answers)
+    add_rows(connection, _answers, answers)
     consents = _consents_kept(connection, sent)
     changes, given_again = [], set[int]()
     for each, consent in zip(sent, consents, strict=True):
@@ -146,7 +143,7 @@ def _keep_new(connection: Connection, sent: Sequence[Sending]) -> None:
                 "holds_row": holds,
             }
         )
-    connection.execute(_ANSWERED, changes)
+    change_rows(connection, _work, changes)
     # Links have no list: our own record of who answered is enough. Others are listed once they are known.
     listed = [
         each
@@ -164,7 +161,6 @@ def _consents_kept(connection: Connection, sent: Sequence[Sending]) -> list[str]
     """The hashes of the texts that were agreed to. A text itself is stored once: words change with
     versions."""
     consents = [_consent(each.work.hit) for each in sent]
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     texts = [
         {
             "hash": consent.hash,
@@ -176,7 +172,7 @@ def _consents_kept(connection: Connection, sent: Sequence[Sending]) -> list[str]
         }
         for consent in dict.fromkeys(consents)
     ]
-    connection.execute(insert(_consents).on_conflict_do_nothing(), texts)
+    add_rows(connection, _consents, texts, skip=True)
     return [consent.hash for consent in consents]
 
 
@@ -216,7 +212,7 @@ def _exclude(connection: Connection, sent: Sequence[Sending]) -> None:
         }
         for subject in dict.fromkeys(about)
     ]
-    connection.execute(_INTENDED, intended)
+    add_rows(connection, _outbox, intended)
 
 
 def _unknown(assignment_id: int) -> UsageError:

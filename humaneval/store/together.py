@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import (
+    JSON,
+    Connection,
+    Engine,
+    Executable,
+    FromClause,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    column,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from humaneval import web_server
 from humaneval.errors import HumanEvalError, StoreError
@@ -188,3 +206,59 @@ class Reader:
 
 def _in_turn(connection: Connection, jobs: Sequence[Callable[[Connection], Any]]) -> list[Any]:
     return [job(connection) for job in jobs]
+
+
+def add_rows(
+    connection: Connection,
+    to: Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    returning: tuple[str, ...] = (),
+    skip: bool = False,
+) -> Sequence[Any]:
+    """Add rows with the same columns. Returns the columns `returning` of those that were added: with `skip`,
+    rows that are there already are left out."""
+    adding = _adding(connection.dialect.name, to, tuple(rows[0]), returning, skip)
+    added = connection.execute(adding, _sent(connection, rows))
+    return added.all() if returning else ()
+
+
+def change_rows(connection: Connection, of: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Change the same columns of several rows, each of which has the id `of`."""
+    connection.execute(_changing(connection.dialect.name, of, tuple(rows[0])), _sent(connection, rows))
+
+
+# PostgreSQL gets all rows as one value, so that the statement is the same for any number of them.
+
+
+def _sent(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> Any:
+    return rows if connection.dialect.name == "sqlite" else {"rows": json.dumps(rows, default=str)}
+
+
+@cache
+def _adding(
+    dialect: str, to: Table, names: Sequence[str], returning: Sequence[str], skip: bool
+) -> Executable:
+    adding: Any = insert(to)
+    if skip:
+        own = sqlite.insert if dialect == "sqlite" else postgresql.insert
+        adding = own(to).on_conflict_do_nothing()
+    if dialect != "sqlite":
+        adding = adding.from_select(names, select(_told(to, names)))
+    made: Executable = adding.returning(*(to.c[name] for name in returning)) if returning else adding
+    return made
+
+
+@cache
+def _changing(dialect: str, of: Table, names: Sequence[str]) -> Executable:
+    if dialect == "sqlite":
+        return update(of).where(of.c.id == bindparam("of"))
+    told = _told(of, names)
+    changed = {name: told.c[name] for name in names if name != "of"}
+    return update(of).where(of.c.id == told.c.of).values(changed)
+
+
+def _told(about: Table, names: Sequence[str]) -> FromClause:
+    columns = (column(name, about.c["id" if name == "of" else name].type) for name in names)
+    rows = func.json_to_recordset(cast(bindparam("rows", type_=Text), JSON))
+    return rows.table_valued(*columns).render_derived("told", with_types=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -122,6 +123,8 @@ def _ended(identity: Identity) -> None:
 
 def run(app: Flask, host: str, port: int, listening: Callable[[int], None]) -> None:
     """Serve until Ctrl-C or SIGTERM. `listening` is called with the port once browsers can connect."""
+    gc.freeze()  # what is loaded stays: nobody need look through it again
+    gc.set_threshold(10_000)  # requests leave few cycles, and a crowd's make a dozen searches a second
     with _serving(app, host, port) as serving, until_told(serving.servers):
         listening(serving.port)
         serving.servers.run()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import _Channel, _Dispatcher, _Ranked, listen, until_told, waiting
+from humaneval.web_server import Servers, _Channel, _Dispatcher, _Ranked, listen, until_told, waiting
 from tests.pace import PATIENCE
 
 
@@ -98,6 +100,52 @@ class Slow(_Channel):
     def __init__(self, since: float, last_activity: float, waits_to_be_read: int) -> None:
         self.since, self.last_activity, self.total_outbufs_len = since, last_activity, waits_to_be_read
         self.requests, self.will_close = [], False
+
+
+def _hello(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+    size = environ["PATH_INFO"].strip("/")
+    start("200 OK", [("Content-Length", size)])
+    return [b"x" * int(size)]
+
+
+def test_a_turn_of_the_loop_asks_no_connection_to_which_nothing_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Connections that close give their numbers to others, which must not be closed in their place."""
+    asked: list[object] = []
+    before = _Channel.readable
+
+    def readable(channel: _Channel) -> bool:
+        asked.append(channel)
+        return bool(before(channel))
+
+    monkeypatch.setattr(_Channel, "readable", readable)
+    servers, listening = Servers(), listen("127.0.0.1", 0, "the test")
+    address = listening.getsockname()
+    servers.add(_hello, listening, threads=8, most_bytes=1000)
+    serving = threading.Thread(target=servers.run, daemon=True)
+    serving.start()
+
+    def fetched(size: int) -> int:
+        with socket.create_connection(address, PATIENCE) as connection:
+            connection.sendall(f"GET /{size} HTTP/1.1\r\nConnection: close\r\n\r\n".encode())
+            whole = b"".join(iter(lambda: connection.recv(65536), b""))
+        return len(whole.partition(b"\r\n\r\n")[2])
+
+    with ExitStack() as idle:
+        for _ in range(100):
+            idle.enter_context(socket.create_connection(address, PATIENCE))
+        assert fetched(1) == 1
+        asked.clear()
+        began = time.monotonic()
+        with ThreadPoolExecutor(20) as people:
+            assert list(people.map(fetched, [1, 20_000, 2_000_000] * 40)) == [1, 20_000, 2_000_000] * 40
+        looks = 1 + (time.monotonic() - began) / 0.5  # now and then all of them are asked
+        idle_still = {each for each in servers._map.values() if isinstance(each, _Channel)}
+        assert sum(each in idle_still for each in asked) <= 100 * looks
+    servers.stop()
+    serving.join(PATIENCE)
+    assert not serving.is_alive()
 
 
 @pytest.mark.parametrize("set_back", [0, 7_200])
