@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, delete, func, select
 from humaneval.market.account import post
 from humaneval.market.events import note
 from humaneval.market.tables.account import Entry
-from humaneval.market.tables.assignments import TAKEN, Assignment
+from humaneval.market.tables.assignments import TAKEN, Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
 from humaneval.market.tables.uploads import Upload
@@ -55,9 +55,10 @@ def counts(work: Transaction, hits: Sequence[Hit]) -> dict[int, Counts]:
 def refresh(work: Transaction, hit: Hit) -> Counts:
     """Update a HIT's status and hold after its assignments or its expiry changed. Returns its counts."""
     work.session.flush()
-    count = counts(work, [hit])[hit.number]
-    _settle_hold(work, hit, count)
-    hit.status = _status(hit, count)
+    held, accepted, submitted, approved, rejected = work.connection.execute(_STAND, {"hit": hit.number}).one()
+    count = Counts(accepted, submitted, approved, rejected, hit.max_assignments)
+    _settle_hold(work, hit, count, held)
+    _change(hit, status=_status(hit, count))
     finished = hit.status in ("Reviewable", "Reviewing")
     if finished:
         if hit.finished_at is None:
@@ -67,17 +68,23 @@ def refresh(work: Transaction, hit: Hit) -> Counts:
         mine = select(Assignment.number).where(Assignment.hit_number == hit.number)
         work.session.execute(delete(Upload).where(Upload.assignment_number.in_(mine)))
     else:
-        hit.finished_at = None
-        hit.policy_due = hit.hit_policy is not None
+        _change(hit, finished_at=None, policy_due=hit.hit_policy is not None)
     work.session.flush()
     return count
 
 
-def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:
+def _change(hit: Hit, **values: object) -> None:
+    """Set what is different. The session looks for what to write in every object that anything was set in."""
+    for name, value in values.items():
+        if getattr(hit, name) != value:
+            setattr(hit, name, value)
+
+
+def _settle_hold(work: Transaction, hit: Hit, count: Counts, held: int) -> None:
     """Hold the price of every place that may still have to be paid, and of no other."""
     open_places = 0 if hit.expired or hit.disposed else count.free
     wanted = hit.price_cents * (open_places + count.accepted + count.submitted)
-    more = wanted - (work.connection.scalar(_HELD, {"hit": hit.number}) or 0)
+    more = wanted - held
     if more:
         post(work, "hold" if more > 0 else "release", hit, on_hold=more, available=-more)
 
@@ -87,7 +94,7 @@ def _status(hit: Hit, count: Counts) -> str:
         return "Disposed"
     if count.finished == count.places or (hit.expired and not count.accepted):
         return "Reviewing" if hit.reviewing else "Reviewable"
-    hit.reviewing = False
+    _change(hit, reviewing=False)
     return "Assignable" if count.free and not hit.expired else "Unassignable"
 
 
@@ -99,3 +106,13 @@ _COUNTS = (
     .group_by(_DONE.c.hit_number, _DONE.c.state)
 )
 _HELD = select(func.coalesce(func.sum(_LINES.c.on_hold), 0)).where(_LINES.c.hit_number == bindparam("hit"))
+_STAND = select(
+    _HELD.scalar_subquery(),
+    *(
+        select(func.count())
+        .select_from(_DONE)
+        .where(_DONE.c.hit_number == bindparam("hit"), _DONE.c.state == stage)
+        .scalar_subquery()
+        for stage in (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
+    ),
+)

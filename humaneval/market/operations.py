@@ -30,6 +30,7 @@ from humaneval.market.tables.database import Clock, Mode, Transaction, check_fil
 from humaneval.store.engine import BUSY_SECONDS
 from humaneval.store.types import now
 from humaneval.store.watched import WatchedFiles
+from humaneval.web_server import waiting
 
 CATCH_UP_SECONDS = 1.0
 """How long one call applies deadlines that have passed."""
@@ -167,7 +168,9 @@ class Market:
             with transaction(self._engine, self.mode, self._clock, writes=False) as work:
                 yield work
             return
-        if not self._turn.acquire(timeout=BUSY_SECONDS):
+        with waiting():
+            mine = self._turn.acquire(timeout=BUSY_SECONDS)
+        if not mine:
             raise NoConnectionError(f"the write lock was not free for {BUSY_SECONDS} s")
         try:
             with transaction(self._engine, self.mode, self._clock, writes=True) as work:

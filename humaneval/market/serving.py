@@ -24,7 +24,9 @@ from humaneval.store.types import now
 from humaneval.text import command
 from humaneval.web_server import Servers, listen, until_told
 
-THREADS = 16
+THREADS, COMPUTING = 16, 2
+"""How many requests are answered at once, and how many of them by computing. The others wait: for their turn
+to write, or for what a requester's pattern says of an answer."""
 MOST_BODY_BYTES = 2 * MOST_BYTES
 """Up to this, a page says that an answer is too large. More is refused before it has come."""
 THE_MARKETPLACE = "the marketplace"
@@ -88,6 +90,7 @@ class MarketServer:
                 application,
                 listening,
                 threads=THREADS,
+                computing=COMPUTING,
                 most_bytes=MOST_BODY_BYTES,
                 rank=_rank,
                 ident=None,

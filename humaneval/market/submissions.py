@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, bindparam, func, select
+from sqlalchemy import Row, bindparam, func, select, update
 from sqlalchemy.orm import joinedload, lazyload
 from werkzeug.datastructures import FileStorage, MultiDict
 
@@ -19,7 +19,7 @@ from humaneval.market.questions.question import Question, read_question
 from humaneval.market.questions.question_form import QuestionForm
 from humaneval.market.review_policies import score_known_answers
 from humaneval.market.tables.assignments import FINISHED, Assignment, State
-from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.database import Transaction, written
 from humaneval.market.tables.hits import Hit
 from humaneval.market.uploads import keep_files
 from humaneval.store.types import table
@@ -36,6 +36,13 @@ _WITH_ID = (
     .where(Assignment.id == bindparam("id"))
     # Only events and policies need these.
     .options(lazyload(Assignment.worker), joinedload(Assignment.hit, innerjoin=True).defer(Hit.question))
+)
+_SUBMITTED = (
+    update(_DONE)
+    .where(_DONE.c.number == bindparam("assignment"))
+    .values(
+        {name: bindparam(name) for name in ("turn", "answer", "submitted_at", "auto_approve_at", "state")}
+    )
 )
 _LAST_TURN = select(func.max(_DONE.c.turn))
 
@@ -120,12 +127,15 @@ def _filled_in_unseen(
 
 
 def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
-    # Asked first: else the assignment would be written twice.
-    assignment.turn = 1 + (work.connection.scalar(_LAST_TURN) or 0)
-    assignment.answer = document
-    assignment.submitted_at = work.now
-    assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
-    assignment.state = State.SUBMITTED
+    values = {
+        "turn": 1 + (work.connection.scalar(_LAST_TURN) or 0),
+        "answer": document,
+        "submitted_at": work.now,
+        "auto_approve_at": work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds),
+        "state": State.SUBMITTED,
+    }
+    work.connection.execute(_SUBMITTED, {"assignment": assignment.number, **values})
+    written(assignment, **values)
     note(work, "AssignmentSubmitted", assignment.hit, assignment)
     # Before the status is set: a place that a policy adds keeps the HIT from becoming Reviewable.
     score_known_answers(work, assignment)

@@ -89,6 +89,9 @@ def record_of(work: Transaction, worker: Person, requirements: Iterable[Mapping[
 
 
 _DONE, _TYPES, _HOLDINGS = (table(each) for each in (Assignment, QualificationType, Qualification))
+_TYPE = select(QualificationType).where(
+    QualificationType.id == bindparam("id"), QualificationType.deleted.is_(False)
+)
 _FINISHED = (
     select(_DONE.c.state, func.count())
     .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state.in_(FINISHED))
@@ -140,9 +143,7 @@ def is_lack(requirement: Mapping[str, Any]) -> bool:
 
 def find_type(work: Transaction, type_id: str) -> QualificationType:
     """The requester's qualification type with this id. Raises RefusedError."""
-    found = work.session.scalar(
-        select(QualificationType).where(QualificationType.id == type_id, QualificationType.deleted.is_(False))
-    )
+    found = work.session.scalar(_TYPE, {"id": type_id})
     if found is not None:
         return found
     if type_id in SYSTEM:

@@ -15,6 +15,8 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import NamedTuple
 
+from humaneval.web_server import waiting
+
 MOST_SECONDS = 1.0
 """For all patterns of one form."""
 
@@ -54,7 +56,8 @@ class Patterns:
         """Whether `expression` is found in `text`. True if time runs out: that is not the worker's fault."""
         if self._left <= 0:
             return True
-        tried = _HELPER.search(expression, flags, text, self._left)
+        with waiting():
+            tried = _HELPER.search(expression, flags, text, self._left)
         self._left -= tried.seconds
         return tried.found
 

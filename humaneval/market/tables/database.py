@@ -10,11 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
 from humaneval.errors import SettingsError, StoreError
 from humaneval.fees import money
@@ -164,6 +166,12 @@ def check_files(files: WatchedFiles) -> None:
     """Raises FileGoneError if somebody else deleted or changed the files of the marketplace's database."""
     if not files.are_the_same():
         raise FileGoneError("its file was deleted or replaced: start the marketplace again")
+
+
+def written(row: MarketTable, **values: Any) -> None:
+    """Let an object know what a statement wrote into its row, so that the session does not write it, too."""
+    for name, value in values.items():
+        set_committed_value(row, name, value)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import sqlite3
@@ -17,7 +18,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
 from humaneval.market import MarketServer, deadlines, operations
 from humaneval.market import health as market_health
@@ -129,6 +130,33 @@ def test_a_call_goes_on_although_many_deadlines_are_left(
     monkeypatch.undo()
     stands = [mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] for hit in hits]
     assert stands == ["Reviewable"] * 3
+
+
+def test_a_person_who_takes_part_asks_the_database_little(
+    engine: Engine, server: MarketServer, new_hit: NewHit, person: SignIn
+) -> None:
+    """With `BEGIN`, and the look for deadlines that have passed."""
+    hit, ada = new_hit()["HITId"], person()
+    csrf, sent = ada.csrf(), [0]
+
+    def count(*_: object) -> None:
+        sent[0] += 1
+
+    def statements(act: Callable[[], Any]) -> int:
+        sent[0] = 0
+        act()
+        return sent[0]
+
+    event.listen(engine, "before_cursor_execute", count)
+    preview = statements(lambda: ada.get(f"/hits/{hit}"))
+    accept = statements(lambda: ada.post(f"/hits/{hit}/accept", csrf=csrf))
+    (mine,) = set(re.findall(r"/assignments/(\w+)", ada.get("/hits").text))
+    work = statements(lambda: ada.get(f"/assignments/{mine}"))
+    submit = statements(lambda: ada.submit(mine, choice="1"))
+    ada.cookie = ""
+    signed_out = statements(lambda: ada.get(f"/hits/{hit}"))
+    event.remove(engine, "before_cursor_execute", count)
+    assert (preview, accept, work, submit, signed_out) == (6, 9, 4, 10, 0)
 
 
 def test_writers_take_turns(engine: Engine, clock: Any) -> None:
