@@ -15,10 +15,8 @@ from generators.sampling.products import (
     packed,
     packs,
     product,
-    row_added,
-    row_product,
-    tables,
 )
+from generators.sampling.single_row import RowLayers, row_layers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,7 +53,8 @@ class Layers:
     made_for: Sequence[object]
     """The threads and the weights that these functions have."""
     many: Stack
-    alone: Stack
+    alone: RowLayers | None
+    """None: by those for any number of rows."""
 
 
 _LAYERS: WeakKeyDictionary[PreTrainedModel, Layers] = WeakKeyDictionary()
@@ -70,42 +69,29 @@ def layers_of(model: PreTrainedModel) -> Layers:
     known = _LAYERS.get(model)
     if known is None or known.made_for != made_for:
         _LAYERS.pop(model, None)
-        laid, rows = (lay(model.modules()) if packs(model) else {} for lay in (packed, tables))
-        known = Layers(made_for, _stack(model, _Products(laid, {})), _stack(model, _Products(laid, rows)))
+        laid = packed(model.modules()) if packs(model) else {}
+        many = _stack(model, laid)
+        alone = row_layers(model, many.head) if laid and _usual(model) else None
+        known = Layers(made_for, many, alone)
         _LAYERS[model] = known
     return known
 
 
-@dataclass(frozen=True, slots=True)
-class _Products:
-    """The products of modules: with tables for single rows, else with weights in oneDNN's layout, else as
-    torch has them."""
-
-    laid: Mapping[Any, Tensor]
-    tables: Mapping[Any, Tensor]
-
-    def of(self, module: Any, *, gelu: bool = False) -> Product:
-        if module in self.tables:
-            return row_product(module, self.tables[module], gelu=gelu)
-        return product(module, self.laid.get(module), gelu=gelu)
-
-    def added(self, module: Any) -> Sum:
-        if module in self.tables:
-            return row_added(module, self.tables[module])
-        return added(module, self.laid.get(module))
+def _usual(model: PreTrainedModel) -> bool:
+    """Whether it has GELU's tanh form, which torch has as one operation; the library makes six of it."""
+    return model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
 
 
-def _stack(model: PreTrainedModel, products: _Products) -> Stack:
+def _stack(model: PreTrainedModel, laid: Mapping[Any, Tensor]) -> Stack:
+    """The layers, with the weights that are laid out for oneDNN."""
     body: Any = model.transformer
-    # The library computes the same function in six passes over memory.
-    usual = model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
-    blocks = tuple(_block(block, products, usual=usual) for block in body.h)
-    return Stack(blocks, norm(body.ln_f), products.of(model.lm_head))
+    blocks = tuple(_block(block, laid, usual=_usual(model)) for block in body.h)
+    return Stack(blocks, norm(body.ln_f), product(model.lm_head, laid.get(model.lm_head)))
 
 
-def _block(block: Any, products: _Products, *, usual: bool) -> Block:
+def _block(block: Any, laid: Mapping[Any, Tensor], *, usual: bool) -> Block:
     attention, layer = block.attn, block.mlp
-    inner = products.of(layer.c_fc, gelu=usual)
+    inner = product(layer.c_fc, laid.get(layer.c_fc), gelu=usual)
 
     def widen(states: Tensor) -> Tensor:
         activated: Tensor = layer.act(inner(states))
@@ -113,11 +99,11 @@ def _block(block: Any, products: _Products, *, usual: bool) -> Block:
 
     return Block(
         norm(block.ln_1),
-        products.of(attention.c_attn),
-        products.added(attention.c_proj),
+        product(attention.c_attn, laid.get(attention.c_attn)),
+        added(attention.c_proj, laid.get(attention.c_proj)),
         norm(block.ln_2),
         inner if usual else widen,
-        products.added(layer.c_proj),
+        added(layer.c_proj, laid.get(layer.c_proj)),
     )
 
 

@@ -9,6 +9,7 @@ from generators.checkpoints.weights import positions
 from generators.sampling.beginnings import join
 from generators.sampling.gpt2_blocks import block_end, layers_of
 from generators.sampling.replay import Replay, replay_of, replayed
+from generators.sampling.single_row import SingleRow
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,6 +36,7 @@ class Gpt2Steps:
         real[:, self.width :] = True
         self.real, self.lengths = real.to(self.device), lengths.to(self.device)
         self.filled = self.width
+        self.alone: SingleRow | None = None
         self.replay = replay_of(model, len(rows), self.width + room)
         if self.replay is not None:
             self.cache = self.replay.cache
@@ -60,23 +62,28 @@ class Gpt2Steps:
 
         joined, width, body = self.joined, self.width, self.body
         count = len(joined.rows)
-        index = tensor([number for row in joined.rows for number in (*row, *[0] * (width - len(row)))])
         lengths = tensor([len(row) for row in joined.rows])
         ends = tensor([row[-1] for row in joined.rows])
-        # A place in (R, T) for each token, any of those that it stands at.
-        at = [0] * len(joined.ids)
-        for number, row in enumerate(joined.rows):
-            for column, token in enumerate(row):
-                at[token] = number * width + column
-        first = tensor(at)
         owner = tensor(joined.owner)
-        seen_by_last = (torch.arange(width, device=self.device) < lengths[:, None])[:, None, None]
+        once = joined.owner == list(range(count))
+        seen_by_last = None
+        if self.padded:
+            seen_by_last = (torch.arange(width, device=self.device) < lengths[:, None])[:, None, None]
+        # Tokens follow each other as in (R, T), unless rows begin alike or differ in length.
+        index = first = None
+        if len(joined.ids) < count * width:
+            places = [number for row in joined.rows for number in (*row, *[0] * (width - len(row)))]
+            at = [0] * len(joined.ids)  # any of the places that a token stands at
+            for number, row in enumerate(joined.rows):
+                for column, token in enumerate(row):
+                    at[token] = number * width + column
+            index, first = tensor(places), tensor(at)
         states = body.wte(tensor(joined.ids)) + body.wpe(tensor(joined.places))
         for block, (keys, values) in zip(self.blocks, self.cache, strict=True):
             mixed = block.mix(block.before(states))
-            laid = mixed.index_select(0, index).view(count, width, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            query, key, value = laid
-            keys[:, :, :width], values[:, :, :width] = key[owner], value[owner]
+            laid = mixed if index is None else mixed.index_select(0, index)
+            query, key, value = laid.view(count, width, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            keys[:, :, :width], values[:, :, :width] = (key, value) if once else (key[owner], value[owner])
             if block is self.blocks[-1]:  # of the last layer, only the last token of each row is needed
                 query = query.gather(
                     2, (lengths - 1)[:, None, None, None].expand(-1, self.heads, 1, query.shape[-1])
@@ -86,10 +93,11 @@ class Gpt2Steps:
             else:
                 # Padding on the right is not seen by anything before it.
                 seen = attend(query, key, value, is_causal=True).transpose(1, 2).reshape(count * width, -1)
-                states = block_end(block, states, seen.index_select(0, first))
+                states = block_end(block, states, seen if first is None else seen.index_select(0, first))
         if self.replay is not None:
             self.replay.begin(self.lengths, width)
-        return self._logits(states)[owner]
+        logits = self._logits(states)
+        return logits if once else logits[owner]
 
     def feed(self, tokens: Tensor) -> Tensor:
         import torch
@@ -98,16 +106,20 @@ class Gpt2Steps:
         if self.replay is not None:
             return self.replay.feed(tokens, self._replayed)
         at, rows, body = self.filled, tokens.shape[0], self.body
+        if rows == 1 and self.layers.alone is not None:
+            if self.alone is None:
+                columns = self.real[0, :at].nonzero()[:, 0]
+                self.alone = SingleRow(self.layers.alone, self.seen, columns, self.last)
+            return self.alone.feed(int(tokens))
         mask = self.real[:, None, None, : at + 1] if self.padded else None
         # A finished row that is still in the batch may be at the last position of the model.
         place = self.lengths.clamp(max=self.last)
         states = torch.embedding(body.wte.weight, tokens) + torch.embedding(body.wpe.weight, place)
-        blocks = self.layers.alone.blocks if rows == 1 else self.blocks
         shape = (rows, 3, self.heads, 1, -1)
-        # All layers are cut at once: for one row, time goes with the number of operations.
+        # All layers are cut at once: for few rows, time goes with the number of operations.
         new = self.seen[:, :, :, at : at + 1].unbind()
         seen = self.seen[:, :, :, : at + 1].unbind()
-        for number, block in enumerate(blocks):
+        for number, block in enumerate(self.blocks):
             query, key, value = block.mix(block.before(states)).view(shape).unbind(1)
             of_keys, of_values = 2 * number, 2 * number + 1
             new[of_keys].copy_(key)
@@ -131,5 +143,6 @@ class Gpt2Steps:
         return self._logits(replayed(replay, until, self.blocks, self.body, self.last))
 
     def _logits(self, states: Tensor) -> Tensor:
-        stack = self.layers.alone if states.shape[0] == 1 else self.layers.many
-        return stack.head(stack.last(states))
+        many, alone = self.layers.many, self.layers.alone
+        head = alone.head if alone is not None and states.shape[0] == 1 else many.head
+        return head(many.last(states))

@@ -37,35 +37,30 @@ def drawn_above(
     Of tokens that are equally likely, the first in the vocabulary are in the nucleus. A row with a share that
     is not a number is never whole.
     """
-    ids, likely = _above(least, shares)
-    best = np.sort(likely, axis=-1)[:, ::-1]
-    mass = best.cumsum(-1, dtype=np.float64).astype(best.dtype)  # as torch sums
-    inside = (mass if reference else mass - best) < best.dtype.type(top_p)
-    inside[:, 0] = True
-    count = inside.sum(-1)
-    row = np.arange(len(shares))
-    last = best[row, count - 1][:, None]
+    # Row by row: they have different numbers of likely tokens, and laying them out together takes longer.
+    tokens = [
+        _drawn(least, row, float(number), top_p, reference=reference)
+        for row, number in zip(shares, chance, strict=True)
+    ]
+    found = np.array(tokens, np.int64)
+    return Drawn(found, found >= 0)
+
+
+def _drawn(least: float, shares: NDArray[np.float32], chance: float, top_p: float, *, reference: bool) -> int:
+    """A token of one row, or -1 if its nucleus is not whole."""
+    ids = (shares >= least).nonzero()[0]
+    likely = shares[ids]
+    best = np.sort(likely)[::-1]
+    mass = best.cumsum(dtype=np.float64).astype(best.dtype)  # as torch sums
+    if not len(mass) or mass[-1] < top_p + MARGIN:
+        return -1
+    inside = (mass if reference else mass - best) < top_p
+    count = max(int(np.count_nonzero(inside)), 1)
+    last = best[count - 1]
     kept = likely >= last
-    if kept.sum() > count.sum():  # some of the equals at the end of the nucleus are outside
+    if np.count_nonzero(kept) > count:  # some of the equals at the end of the nucleus are outside
         equal = likely == last
-        kept &= ~equal | (equal.cumsum(-1) <= ((best == last) & inside).sum(-1, keepdims=True))
+        kept &= ~equal | (equal.cumsum() <= np.count_nonzero(best[:count] == last))
     # In the order of the vocabulary: in that of the probabilities, near ties would depend on the batch.
-    sums = (likely * kept).cumsum(-1, dtype=np.float64)
-    passed = sums > (np.minimum(chance, MOST_CHANCE) * sums[:, -1])[:, None]
-    return Drawn(ids[row, passed.argmax(-1)], mass[:, -1] >= top_p + MARGIN)
-
-
-def _above(least: float, shares: Shares) -> tuple[Ids, Shares]:
-    """(B, size) tokens of each row in the order of the vocabulary, and their shares. Where a row has fewer,
-    shares of 0 follow."""
-    rows, width = shares.shape
-    places = np.flatnonzero(shares >= least)
-    if rows == 1 and len(places):
-        return places[None], shares[:, places]
-    row, token = np.divmod(places, width)
-    counts = np.bincount(row, minlength=rows)
-    column = np.arange(len(places)) - np.repeat(counts.cumsum() - counts, counts)
-    shape = (rows, max(int(counts.max()), 1))
-    ids, likely = np.zeros(shape, np.int64), np.zeros(shape, shares.dtype)
-    ids[row, column], likely[row, column] = token, shares.ravel()[places]
-    return ids, likely
+    sums = (likely * kept).cumsum(dtype=np.float64)
+    return int(ids[sums.searchsorted(min(chance, MOST_CHANCE) * sums[-1], side="right")])

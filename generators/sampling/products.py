@@ -8,7 +8,6 @@ size alone.
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,6 @@ Product = Callable[["Tensor"], "Tensor"]
 Sum = Callable[["Tensor", "Tensor"], "Tensor"]
 """Of a product of the first, and the second."""
 MOST_BYTES = 2 << 30
-LIGHT = 1 << 20
-"""Bytes of weights by which one thread has multiplied one row before several begin."""
-MOST_COPIED = 16 << 20
-"""Bytes of weights that are copied once more for single rows."""
 
 
 def packs(model: Module) -> bool:
@@ -104,48 +99,6 @@ def _plain(module: Any) -> Product:
         return module  # type: ignore[no-any-return]  # a module is a function of tensors
     bias, weight = module.bias, module.weight
     return lambda states: torch.addmm(bias, states, weight)
-
-
-def tables(modules: Iterable[Any]) -> dict[Any, Tensor]:
-    """The (in, out) weights of those linear modules by which a sum of rows multiplies one row the fastest. It
-    runs on one thread, and reads memory without a break. Nothing is copied but small weights of another
-    layout."""
-    import torch
-
-    most = sys.maxsize if torch.get_num_threads() == 1 else LIGHT
-    found: dict[Any, Tensor] = {}
-    for module in filter(_is_linear, modules):
-        weight = module.weight.detach()
-        if isinstance(module, torch.nn.Linear):
-            if weight.nbytes > min(most, MOST_COPIED):
-                continue
-            weight = weight.t().contiguous()
-        if weight.nbytes <= most and weight.is_contiguous():
-            found[module] = weight
-    use_huge_pages(Span(one.data_ptr(), one.data_ptr() + one.nbytes) for one in found.values())
-    return found
-
-
-def row_product(module: Any, table: Tensor, *, gelu: bool = False) -> Product:
-    """As `product`, for states of one row: the sum of the table's rows, each times a number of the states."""
-    import torch
-
-    bias, every, start = module.bias, torch.arange(len(table)), torch.zeros(1, dtype=torch.long)
-    run, then = torch.embedding_bag, torch.nn.functional.gelu
-
-    def multiplied(states: Tensor) -> Tensor:
-        found = run(table, every, start, False, 0, False, states.view(-1))[0]
-        if bias is not None:
-            found.add_(bias)
-        return then(found, approximate="tanh") if gelu else found
-
-    return multiplied
-
-
-def row_added(module: Any, table: Tensor) -> Sum:
-    """As `added`, for states of one row."""
-    multiplied = row_product(module, table)
-    return lambda states, to: multiplied(states).add_(to)
 
 
 def norm(module: Any) -> Product:

@@ -12,7 +12,9 @@ from generators.sampling.beginnings import join
 from generators.sampling.choosing import Sampling
 from generators.sampling.decoding import Prompt, Rules, draw
 from generators.sampling.filling import beside
-from generators.sampling.products import added, packed, packs, product, row_added, row_product, tables
+from generators.sampling.gpt2_blocks import layers_of
+from generators.sampling.products import added, packed, packs, product
+from generators.sampling.single_row import LIGHT
 from generators.sampling.stepping import steps
 from humaneval.domain import Gap, GappedText
 from tests.models.small_models import tiny_gpt2, tiny_llama
@@ -89,19 +91,39 @@ def test_products_with_packed_weights_are_products_with_the_weights(rows: int) -
         assert torch.allclose(wide, block.mlp.act(block.mlp.c_fc(states)), atol=1e-4)
 
 
-def test_the_product_of_one_row_is_a_sum_of_the_rows_of_weights() -> None:
-    model: Any = sharp(tiny_gpt2)
-    states = torch.randn(1, 16)
-    block = model.transformer.h[0]
-    modules = (block.attn.c_attn, block.mlp.c_fc, model.lm_head)
-    with torch.inference_mode():
-        rows = tables(modules)
-        for module in modules:
-            exact = module(states)
-            assert torch.allclose(row_product(module, rows[module])(states), exact, atol=1e-4)
-            assert torch.allclose(row_added(module, rows[module])(states, exact), 2 * exact, atol=1e-4)
-        wide = row_product(block.mlp.c_fc, rows[block.mlp.c_fc], gelu=True)(states)
-        assert torch.allclose(wide, block.mlp.act(block.mlp.c_fc(states)), atol=1e-4)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("of_blas", ["1", "2"])
+def test_a_single_row_is_that_of_whole_passes(
+    threads: int, of_blas: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From its beginning, and after it was one of several rows of other lengths; with weights on both sides
+    of the limit."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", of_blas)
+    model: Any = tiny_gpt2(300, n_embd=320, n_inner=64).eval()
+    model.lm_head.bias = torch.nn.Parameter(torch.randn(300))
+    if not packs(model):
+        pytest.skip("no oneDNN for this processor")
+    assert model.transformer.h[0].attn.c_attn.weight.nbytes > LIGHT
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        assert (layers_of(model).alone is None) == (threads > 1)
+        for rows, kept in (([[5, 6, 7]], 0), ([[9] * 8, [5, 6, 7], [5]], 1)):
+            more = [21, 22, 23, 24, 25, 26, 27, 28]
+            with torch.inference_mode():
+                run = steps(model, rows, 8)
+                run.read()
+                for step, token in enumerate(more):
+                    found = run.feed(torch.full((1 if step > 1 else len(rows),), token))
+                    if step == 1:
+                        found = found[[kept]]
+                        run.keep(torch.tensor([kept]))
+                    if step:
+                        whole = torch.tensor([[*rows[kept], *more[: step + 1]]])
+                        exact = model(input_ids=whole).logits[0, -1]
+                        assert torch.allclose(found[0], exact, atol=1e-4, rtol=1e-5), step
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("activation", ["gelu_new", "relu"])
