@@ -31,7 +31,7 @@ from humaneval.report.infill_release import write_release
 from humaneval.report.methods import methods_paragraph
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.questions.question import DETECT
-from humaneval.scoring.response_table import read_responses, table_lines
+from humaneval.scoring.response_table import UNSCORED, read_responses, table_lines
 from humaneval.store.engine import reading
 from humaneval.store.export_pseudonyms import published_columns, to_the_second
 from humaneval.store.responses import deleted_forms, forms_set_aside
@@ -146,14 +146,14 @@ class _OfDatabase(NamedTuple):
 def _of_database(
     session: Session, study: StudyRow, settings: StudyFile, tests: bool, folder: Path
 ) -> _OfDatabase:
-    frame = pd.DataFrame(with_settings(published_columns(session, study), settings))
-    if frame.empty:
+    columns = with_settings(published_columns(session, study), settings)
+    if not columns["worker"]:
         raise no_responses(session, study)
-    about = _about(session, study, frame, tests)
+    about = _about(session, study, columns, tests)
     responses = folder / RESPONSES
     with responses.open("wb") as file:
-        file.writelines(table_lines(frame, responses))
-    del frame
+        file.writelines(table_lines({name: _column(one) for name, one in columns.items()}, responses))
+    del columns
     files: dict[str, Content] = {
         RESPONSES: responses,
         STUDY: document(about),
@@ -162,6 +162,11 @@ def _of_database(
         DESIGN: write_document(folder / DESIGN, _design(session, study)),
     }
     return _OfDatabase(files, about)
+
+
+def _column(values: list[Any]) -> list[Any] | pd.Series[Any]:
+    """A column as it would stand in a frame, which would hold all texts once more."""
+    return values if all(isinstance(one, str) for one in values) else pd.Series(values)
 
 
 class Recomputed(NamedTuple):
@@ -188,7 +193,11 @@ def recompute(study: bytes, responses: Path) -> Recomputed:
             f"{STUDY} says that a story has {str(sentences)[:40]} sentences",
             f"Stories have {FEWEST_SENTENCES} to {MOST_SENTENCES}.",
         )
-    found = Collected(read_responses(responses), settings, tests, sentences).analysis()
+    # The table is let go before the analysis, which takes as much.
+    table = read_responses(responses, without=UNSCORED)
+    judged = Collected(table, settings, tests, sentences).judged()
+    del table
+    found = judged.analysis()
     told = found.to_json()
     details = told.pop("details")
     if "question" not in about["settings"]:  # made when there was one, and nobody named it
@@ -219,8 +228,11 @@ def zipped(files: Mapping[str, Content]) -> bytes:
     return out.getvalue()
 
 
-def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) -> dict[str, Any]:
-    programs = frame.loc[frame["simulated"], "worker"].nunique()
+def _about(
+    session: Session, study: StudyRow, columns: Mapping[str, list[Any]], tests: bool
+) -> dict[str, Any]:
+    people, workers = set(columns["worker"]), zip(columns["worker"], columns["simulated"], strict=True)
+    programs = len({worker for worker, simulated in workers if simulated})
     deleted, sentences = deleted_forms(session, study.id), length_of_study(session, study.id)
     return {
         "study": study.name,
@@ -232,10 +244,10 @@ def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) 
         "published_at": to_the_second(study.published_at),
         "pilot": study.is_test,
         "simulated": programs > 0,
-        "annotators": Answerers(programs, frame["worker"].nunique() - programs)._asdict(),
+        "annotators": Answerers(programs, len(people) - programs)._asdict(),
         "tests": tests,
         **({"sentences": sentences} if sentences != SENTENCES else {}),
-        "responses": len(frame),
+        "responses": len(columns["worker"]),
         "forms_set_aside": forms_set_aside(session, study),
         "forms_deleted": deleted.forms,
         "responses_deleted": deleted.responses,

@@ -35,7 +35,7 @@ def dossier(study: Study, *, tests: bool = False, analysis: Analysis | None = No
 
     Raises InputError if there are no responses, and the errors of `score`.
     """
-    analysis = analysis or collected(study, tests=tests).analysis()
+    analysis = analysis or collected(study, tests=tests).judged().analysis()
     data = study_report(study, analysis.table, analysis=analysis)
     assert data.plan is not None
     assert data.hourly is not None

@@ -229,7 +229,7 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
         demo.say(f"{error.message}. A study would leave your answers out, but still pay you.")
         return None
     study = open_study(demo.engine, STUDY)
-    analysis = collected(study).analysis()
+    analysis = collected(study).judged().analysis()
     if me:
         title, summary = "Demo study: you", ""
     else:

@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +45,8 @@ OPTIONAL = (
     "other",
 )
 COLUMNS = REQUIRED + OPTIONAL
+UNSCORED = frozenset({"endpoint", "hit", "infill", "shown_at", "simulated", "platform_lost"})
+"""Columns from which nothing is computed: a third of the table's memory, as no two infills are one."""
 
 LARGEST = 2**53
 """The largest whole number up to which each is told from the next one."""
@@ -62,7 +64,11 @@ class _Cell(NamedTuple):
 
 
 def read_responses(
-    path: str | Path, *, encoding: str | None = None, question: str | None = None
+    path: str | Path,
+    *,
+    encoding: str | None = None,
+    question: str | None = None,
+    without: Set[str] = frozenset(),
 ) -> pd.DataFrame:
     """Read a table of responses; the file is only read.
 
@@ -70,12 +76,13 @@ def read_responses(
     lines ended in any way. Columns come in any order and in any case; columns that are not known are kept as
     text. `position` and `choice` become integers 1–5; or 1–21 if `question` is given, or the table has a
     column `question` or `sentences`. `order` becomes an integer, `seconds` a number >= 0, `test` a bool. The
-    rest stays text, stripped of spaces around it. An empty cell is a missing value (for `test`, false).
+    rest stays text, stripped of spaces around it. An empty cell is a missing value (for `test`, false). The
+    columns `without` are left out.
 
     Raises InputError, naming the file, the line and the column, if the file cannot be used.
     """
     path = Path(path)
-    found = _cells(path, encoding)
+    found = _cells(path, encoding, without)
     lines, cells = found.lines, found.of
     if not lines:
         raise InputError(f"{path}: there are no responses")
@@ -98,7 +105,7 @@ class _Cells(NamedTuple):
     of: dict[str, list[Any]]
 
 
-def _cells(path: Path, encoding: str | None) -> _Cells:
+def _cells(path: Path, encoding: str | None, without: Set[str]) -> _Cells:
     """The cells of a table by column. Equal texts are one, and the file's own text is let go."""
     text = _text(path, encoding)
     json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
@@ -107,6 +114,8 @@ def _cells(path: Path, encoding: str | None) -> _Cells:
     kept: dict[str, str] = {}
     for record in _json_records(text, path) if json_lines else _cell_records(text, path):
         for name, value in record.values.items():
+            if name in without:
+                continue
             column = cells.get(name)
             if column is None:
                 column = cells[name] = [None] * len(lines)
@@ -139,12 +148,14 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
     return b"".join(table_lines(frame, path, excel=excel))
 
 
-def table_lines(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> Iterator[bytes]:
-    """The same line by line, after a byte order mark with `excel`."""
-    names = [str(name) for name in frame.columns]
+def table_lines(
+    table: pd.DataFrame | Mapping[str, Iterable[Any]], path: Path, *, excel: bool = False
+) -> Iterator[bytes]:
+    """The same line by line, after a byte order mark with `excel`. A table may be columns without a frame."""
+    names = [str(name) for name in table]
     _check_columns(names, path)
     names = _in_order(names)
-    rows = zip(*(map(_plain, frame[name]) for name in names), strict=True)
+    rows = zip(*(map(_plain, table[name]) for name in names), strict=True)
     ending = path.suffix.lower()
     lines: Iterator[str]
     if ending in JSON_LINES:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from humaneval.statistics.arrays import Codes, Floats
+from humaneval.statistics.arrays import Codes, Floats, Indices, distinct
 
 STEPS = 20_000_000
 """So many neighbours are joined at most when the order is sought: about three seconds. The rest is one dense
@@ -102,7 +102,7 @@ class Inverted(NamedTuple):
     entries: Floats
 
 
-def fronts_of(rows: Codes, columns: Codes, size: int, steps: int = STEPS) -> Fronts:
+def fronts_of(rows: Indices, columns: Indices, size: int, steps: int = STEPS) -> Fronts:
     """The fronts of a symmetric pattern: entries (row, column), both ways and with the diagonal, sorted.
 
     Finds rows with the same neighbours, and then eliminates by minimum degree (Tinney and Walker 1967).
@@ -111,16 +111,11 @@ def fronts_of(rows: Codes, columns: Codes, size: int, steps: int = STEPS) -> Fro
     of = np.empty(size, dtype=np.int64)
     for number, members in enumerate(groups):
         of[members] = number
-    pairs = np.unique(of[rows] * len(groups) + of[columns])
-    near: list[set[int]] = [set() for _ in groups]
-    for one, other in zip(*(part.tolist() for part in np.divmod(pairs, len(groups))), strict=True):
-        if one != other:
-            near[one].add(other)
-    found = _eliminated(near, [members.size for members in groups], steps)
+    found = _eliminated(_near(of, rows, columns, len(groups)), [one.size for one in groups], steps)
     return _laid_out(found, groups, rows, columns, size)
 
 
-def _groups(rows: Codes, columns: Codes, size: int) -> list[Codes]:
+def _groups(rows: Indices, columns: Indices, size: int) -> list[Codes]:
     """The rows, those with the same neighbours together."""
     ends = np.cumsum(np.bincount(rows, minlength=size))
     same: dict[bytes, list[int]] = {}
@@ -129,6 +124,17 @@ def _groups(rows: Codes, columns: Codes, size: int) -> list[Codes]:
         same.setdefault(columns[start:end].tobytes(), []).append(row)
         start = end
     return [np.array(members, dtype=np.int64) for members in same.values()]
+
+
+def _near(of: Codes, rows: Indices, columns: Indices, groups: int) -> list[set[int]]:
+    """The other groups that each group touches; `of` says to which one a row belongs."""
+    firsts, others = np.divmod(distinct(of[rows] * groups + of[columns]), groups)
+    numbers = list(range(groups))  # one object for each in all sets
+    found, start = [], 0
+    for group, end in enumerate(np.cumsum(np.bincount(firsts, minlength=groups)).tolist()):
+        found.append({numbers[other] for other in others[start:end].tolist() if other != group})
+        start = end
+    return found
 
 
 class _Step(NamedTuple):
@@ -175,7 +181,7 @@ def _eliminated(near: list[set[int]], weights: list[int], steps: int) -> list[_S
     return found
 
 
-def _laid_out(steps: list[_Step], groups: list[Codes], rows: Codes, columns: Codes, size: int) -> Fronts:
+def _laid_out(steps: list[_Step], groups: list[Codes], rows: Indices, columns: Indices, size: int) -> Fronts:
     """The fronts with their places in one array of numbers, and the place of each entry."""
     step_of = np.empty(len(groups), dtype=np.int64)
     for number, step in enumerate(steps):
@@ -195,7 +201,7 @@ def _laid_out(steps: list[_Step], groups: list[Codes], rows: Codes, columns: Cod
     order = np.argsort(keys)
     keys, within = keys[order], within[order]
 
-    def local(fronts: Codes, one: Codes) -> Codes:
+    def local(fronts: Codes, one: Indices) -> Codes:
         return np.asarray(within[np.searchsorted(keys, fronts * size + one)], dtype=np.int64)
 
     first = np.minimum(front_of[rows], front_of[columns])

@@ -16,18 +16,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse, special
 
-from humaneval.statistics.arrays import Codes, Floats
+from humaneval.statistics.arrays import Codes, Floats, Indices, distinct
 from humaneval.statistics.fronts import Fronts, fronts_of
 
 DENSE = 400
 """With fewer levels in the smaller factor, S is dense: that takes milliseconds."""
 MOST_PAIRS = 4_000_000
-"""With more pairs of levels that meet, S is dense, too: the list of pairs takes 40 bytes for each."""
+"""With more pairs of levels that meet, S is dense, too: the list of pairs takes 12 bytes for each."""
 BLOCK = 4_000_000
 """Numbers gathered at once when single entries of H⁻¹ are read off: 32 MB."""
 
 
-def _add(codes: Codes, values: Floats, clusters: int) -> Floats:
+def _add(codes: Indices, values: Floats, clusters: int) -> Floats:
     return np.bincount(codes, values, clusters).astype(np.float64, copy=False)
 
 
@@ -70,7 +70,8 @@ class Crossed:
         self.y, self.x, self.large, self.small = y, x, large, small
         self.larges, self.smalls = int(large.max()) + 1, int(small.max()) + 1
         pairs, self.pair = np.unique(large * self.smalls + small, return_inverse=True)
-        rows, self._columns = np.divmod(pairs, self.smalls)
+        rows, columns = np.divmod(pairs, self.smalls)
+        self._columns = columns.astype(np.int32)
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.larges))])
         self._last = Modes(np.zeros(self.larges), np.zeros(self.smalls), np.zeros(0), -np.inf)
         self.meetings = None if dense else _meetings(self._starts, self._columns, self.smalls)
@@ -275,10 +276,10 @@ class _Blocks:
 class _Meetings(NamedTuple):
     """Which levels of the smaller factor meet at a level of the larger one: the pattern of S."""
 
-    one: Codes
-    other: Codes
+    one: Indices
+    other: Indices
     """All pairs of entries of C that stand in one row."""
-    met: Codes
+    met: Indices
     """The entry of S of each pair."""
     entries: int
     diagonal: Codes
@@ -286,22 +287,47 @@ class _Meetings(NamedTuple):
     fronts: Fronts
 
 
-def _meetings(starts: Codes, columns: Codes, smalls: int) -> _Meetings | None:
+def _meetings(starts: Codes, columns: Indices, smalls: int) -> _Meetings | None:
     """None if S had better be dense."""
     lengths = np.diff(starts)
     if smalls < DENSE or int((lengths**2).sum()) > MOST_PAIRS:
         return None
-    often = np.repeat(lengths, lengths)
-    one = np.repeat(np.arange(columns.size), often)
-    begins = np.repeat(np.repeat(starts[:-1], lengths), often)
-    other = begins + np.arange(one.size) - np.repeat(np.cumsum(often) - often, often)
-    keys, met = np.unique(columns[one] * smalls + columns[other], return_inverse=True)
-    rows, across = np.divmod(keys, smalls)
+    entries = distinct(_keys(_pairs(starts, columns), columns, smalls))
+    rows, across = np.divmod(entries, smalls)
     fronts = fronts_of(rows, across, smalls)
     # Many small products cost more for each multiplication than one large one.
     if fronts.cost > smalls**3 / 4:
         return None
-    return _Meetings(one, other, met, keys.size, np.flatnonzero(rows == across), fronts)
+    # Listed again, and not held meanwhile: there are more pairs than anything else.
+    pairs = _pairs(starts, columns)
+    # The inverse of np.unique would take four times the memory on its way.
+    met = np.searchsorted(entries, _keys(pairs, columns, smalls)).astype(np.int32)
+    return _Meetings(*pairs, met, entries.size, np.flatnonzero(rows == across), fronts)
+
+
+class _Pairs(NamedTuple):
+    """All pairs of entries of C that stand in one row."""
+
+    one: Indices
+    other: Indices
+
+
+def _pairs(starts: Codes, columns: Indices) -> _Pairs:
+    lengths = np.diff(starts)
+    often = np.repeat(lengths, lengths)
+    # How far an entry's partners lie from the numbers of its pairs.
+    shift = np.repeat(starts[:-1], lengths) - (np.cumsum(often) - often)
+    other = np.repeat(shift.astype(np.int32), often)
+    other += np.arange(other.size, dtype=np.int32)
+    return _Pairs(np.repeat(np.arange(columns.size, dtype=np.int32), often), other)
+
+
+def _keys(pairs: _Pairs, columns: Indices, smalls: int) -> Indices:
+    """The entry of S of each pair, as one number."""
+    keys = columns[pairs.one].astype(np.min_scalar_type(-(smalls**2)), copy=False)
+    keys *= smalls
+    keys += columns[pairs.other]
+    return keys
 
 
 def _mirror(lower: Floats) -> None:

@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
-from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.analysis.analyse import Analysis, analyse_judged
 from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.judgments import Judgments, judgments
 from humaneval.scoring.scores import ScoreTable, score
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading
@@ -97,16 +98,29 @@ class Collected:
             told=self.told,
         )
 
-    def analysis(self, level: float | None = None) -> Analysis:
+    def judged(self) -> Judged:
+        """What the analysis needs of them; raises the errors of `humaneval.scoring.scores.score`."""
+        answers = judgments(self.frame, **self.gates._asdict(), told=self.told)
+        return Judged(answers, self.rule, self.also, self.declared, self.settings)
+
+
+class Judged(NamedTuple):
+    """Responses as checked columns of numbers, with the settings. Meanwhile their table can be let go."""
+
+    answers: Judgments
+    rule: Rule
+    also: dict[str, Rule]
+    declared: Declared
+    settings: StudyFile
+
+    def analysis(self) -> Analysis:
         """The scores with all details."""
-        return analyse(
-            self.frame,
+        return analyse_judged(
+            self.answers,
             self.rule,
             also=self.also,
             declared=self.declared,
-            **self.gates._asdict(),
-            told=self.told,
-            level=level or self.settings.analysis.level,
+            level=self.settings.analysis.level,
             seed=self.settings.design.seed,
         )
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from humaneval.csv_text import LARGEST_CELL
 from humaneval.errors import InputError, UsageError
-from humaneval.scoring.response_table import COLUMNS, read_responses, table_bytes
+from humaneval.scoring.response_table import COLUMNS, UNSCORED, read_responses, table_bytes, table_lines
 
 CSV = "worker,story,generator,position,choice\nw1,Zoë’s “day”,ILM,2,3\nw2,s2,Human,5,5\n"
 
@@ -53,6 +53,31 @@ def test_c61_tables_read_the_same_however_they_were_saved(
     assert list(frame.columns) == ["worker", "story", "generator", "position", "choice"]
     assert frame.values.tolist() == [["w1", "Zoë’s “day”", "ILM", 2, 3], ["w2", "s2", "Human", 5, 5]]
     assert [str(frame[name].dtype) for name in ("position", "choice")] == ["int64", "int64"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_columns_that_nobody_scores_can_be_left_out(tmp_path: Path, name: str) -> None:
+    frame = read_responses(file(tmp_path, CSV)).assign(infill="7", hit=["h1", None], seconds=2.5)
+    write(frame, tmp_path / name)
+    rest = read_responses(tmp_path / name, without=UNSCORED)
+    pd.testing.assert_frame_equal(rest, frame.drop(columns=["infill", "hit"]))
+
+
+def test_columns_without_a_frame_are_written_alike(tmp_path: Path) -> None:
+    columns = {
+        "worker": ["w1", "w2"],
+        "story": ["s1", "007"],
+        "generator": ["ILM", "=Human"],
+        "position": [1, 2],
+        "choice": [3, 4],
+        "infill": [7, None],
+        "seconds": [2.0, None],
+        "test": [False, True],
+    }
+    path = tmp_path / "t.csv"
+    parts: dict[str, Any] = {name: pd.Series(values) for name, values in columns.items()}
+    parts["worker"], parts["generator"] = columns["worker"], columns["generator"]
+    assert b"".join(table_lines(parts, path)) == table_bytes(pd.DataFrame(columns), path)
 
 
 def test_c61_another_encoding_is_recognised_or_named(tmp_path: Path) -> None:

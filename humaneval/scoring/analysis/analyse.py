@@ -27,7 +27,7 @@ from humaneval.scoring.analysis.models import (
 from humaneval.scoring.asked import TableQuestion
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule, select
-from humaneval.scoring.judgments import judgments
+from humaneval.scoring.judgments import Judgments, judgments
 from humaneval.scoring.questions.judging import Detail
 from humaneval.scoring.scores import ScoreTable, score_selection
 from humaneval.statistics.arrays import NotEstimable
@@ -134,8 +134,21 @@ def analyse(
     `also` are rules, by name, whose scores are shown beside those of `rule`. The same frame and seed give the
     same figures. What the data cannot tell is a NotEstimable. Raises the errors of `score`.
     """
-    rule = rule or Rule()
     answers = judgments(frame, control=control, human=human, told=told)
+    return analyse_judged(answers, rule, also=also, declared=declared, level=level, seed=seed)
+
+
+def analyse_judged(
+    answers: Judgments,
+    rule: Rule | None = None,
+    *,
+    also: Mapping[str, Rule] | None = None,
+    declared: Declared | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Analysis:
+    """The same of a table that was checked, and need not be held any more."""
+    rule = rule or Rule()
     selection = select(answers, rule, level)
     table = score_selection(selection, level, declared)
     kept = selection.kept
@@ -164,9 +177,9 @@ def analyse(
     )
 
 
-def _under(answers: Any, rule: Rule, level: float) -> ScoreTable | NotEstimable:
+def _under(answers: Judgments, rule: Rule, level: float) -> ScoreTable | NotEstimable:
     nothing = Declared(pairs=(), below_human=False)
     return estimated(lambda: score_selection(select(answers, rule, level), level, nothing))
 
 
-__all__ = ["NOBODY", "OWN", "Analysis", "UnderRule", "analyse"]
+__all__ = ["NOBODY", "OWN", "Analysis", "UnderRule", "analyse", "analyse_judged"]
