@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -22,7 +23,7 @@ from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import _Channel, _Dispatcher, _Ranked, listen, until_told, waiting
+from humaneval.web_server import _Channel, _Dispatcher, _Ranked, listen, log_rarely, until_told, waiting
 from tests.pace import PATIENCE
 
 
@@ -173,3 +174,24 @@ def test_what_cannot_be_the_name_of_a_machine_is_told_in_a_line() -> None:
     for name in ("x..y", "a" * 300):
         with pytest.raises(PrerequisiteError, match="is not an address of this machine"):
             listen(name, 0, "this test")
+
+
+def test_a_log_has_one_line_of_a_kind_in_a_minute_and_every_error(caplog: pytest.LogCaptureFixture) -> None:
+    moment = 0.0
+    log_rarely("tests.flooded", clock=lambda: moment)
+    log = logging.getLogger("tests.flooded")
+    for number in range(1000):
+        log.warning("refused %s", number)
+    log.warning("another kind")
+    log.error("failed: %s", "in one place")
+    log.error("failed: %s", "in another")
+    moment = 61
+    log.warning("refused %s", "100 %")
+    log.warning("refused %s", 2)
+    assert caplog.messages == [
+        "refused 0",
+        "another kind",
+        "failed: in one place",
+        "failed: in another",
+        "refused 100 % (999 more like it before)",
+    ]
