@@ -145,6 +145,27 @@ def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
         checker.session("prolific", "study", "abc")
 
 
+def test_prolific_is_asked_nothing_before_the_time_that_it_names() -> None:
+    moment, asked = 100.0, 0
+
+    def open_at(endpoint: str, study: str) -> StudyAtPlatform:
+        nonlocal asked
+        asked += 1
+        error = PlatformError("Prolific is asked too often", code="429")
+        error.retry_after = 7.5
+        raise error
+
+    checker = Checker(open_at, clock=lambda: moment)
+    waits = []
+    for moment in (100.0, 101.0, 107.4, 107.5):  # noqa: B007 -- the clock reads it
+        with pytest.raises(PlatformError) as refused:
+            checker.session("prolific", "study", "abc")
+        assert refused.value.code == TOO_MANY
+        waits.append(round(refused.value.retry_after or 0, 1))
+    assert (waits, asked) == ([7.5, 6.5, 0.1, 7.5], 2)
+    assert not checker.is_silent
+
+
 def test_of_a_crowd_beyond_a_hits_places_few_ask_the_platform() -> None:
     asked, may_answer = threading.Semaphore(0), threading.Event()
 
