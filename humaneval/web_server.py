@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import waitress.channel
+import waitress.server
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
@@ -190,6 +192,16 @@ class Servers:
             self._servers.clear()
 
 
+class _Steady:
+    """What waitress takes for the time: nobody sets it back or forward, as the clock of a machine. Otherwise
+    idle connections would be kept for as long, or all of them be closed."""
+
+    time = staticmethod(time.monotonic)
+
+
+waitress.channel.time = waitress.server.time = _Steady
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
     """A connection, and since when it has sent no complete request."""
 
@@ -209,8 +221,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
         if self.requests or self.will_close:
             return False
         if self.total_outbufs_len:
-            # waitress goes by the wall clock, which may have been set back meanwhile.
-            return not 0 <= time.time() - self.last_activity <= SECONDS_TO_READ
+            return bool(moment - self.last_activity > SECONDS_TO_READ)
         return moment - self.since > SECONDS_TO_ASK
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from waitress import wasyncore
 
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -23,7 +25,16 @@ from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import _Channel, _Dispatcher, _Ranked, listen, log_rarely, until_told, waiting
+from humaneval.web_server import (
+    Servers,
+    _Channel,
+    _Dispatcher,
+    _Ranked,
+    listen,
+    log_rarely,
+    until_told,
+    waiting,
+)
 from tests.pace import PATIENCE
 
 
@@ -101,15 +112,32 @@ class Slow(_Channel):
         self.requests, self.will_close = [], False
 
 
-@pytest.mark.parametrize("set_back", [0, 7_200])
-def test_a_slow_connection_gives_way_whatever_becomes_of_the_clock(
-    monkeypatch: pytest.MonkeyPatch, set_back: float
-) -> None:
-    moment, wall = time.monotonic(), time.time()
-    monkeypatch.setattr(time, "time", lambda: wall - set_back)
+def test_a_slow_connection_gives_way() -> None:
+    moment = time.monotonic()
     for waits_to_be_read in (0, 1):
-        assert Slow(moment - 60, wall - 60, waits_to_be_read).keeps_waiting(moment)
-        assert not Slow(moment - 1, time.time() - 1, waits_to_be_read).keeps_waiting(moment)
+        assert Slow(moment - 60, moment - 60, waits_to_be_read).keeps_waiting(moment)
+        assert not Slow(moment - 1, moment - 1, waits_to_be_read).keeps_waiting(moment)
+
+
+@pytest.mark.parametrize("moved", [-7200, 0, 7200])
+def test_an_idle_connection_is_closed_in_its_time_whatever_becomes_of_the_clock(
+    monkeypatch: pytest.MonkeyPatch, moved: float
+) -> None:
+    wall, servers = time.time(), Servers()
+    with listen("127.0.0.1", 0, "this test") as listening:
+        servers.add(lambda environ, start: [], listening, threads=1, most_bytes=1000)
+        (server,) = servers._servers
+        with socket.create_connection(listening.getsockname()):
+            while not server.active_channels:
+                wasyncore.loop(timeout=PATIENCE, map=servers._map, count=1)
+            (channel,) = server.active_channels.values()
+            monkeypatch.setattr(time, "time", lambda: wall + moved)
+            for idle, closed in ((1, False), (1000, True)):
+                channel.last_activity -= idle
+                server.next_channel_cleanup = 0
+                server.readable()
+                assert channel.will_close is closed
+            servers.close()
 
 
 def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
