@@ -7,7 +7,6 @@ HumanEvalError              exit 1
 ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
 ├── StoreError              exit 1: the database is missing, of another revision, or busy
 ├── DesignError             exit 1: a study cannot be built from the stored data
-├── OutputError             exit 1: what the command prints cannot be written
 ├── PrerequisiteError       exit 1: a package, program or server is missing
 ├── BusyError               exit 1: another request is at work
 ├── PlatformError           exit 1: a platform refused or could not be reached
@@ -55,14 +54,6 @@ class StoreError(HumanEvalError):
 
 class DesignError(HumanEvalError):
     """A study cannot be built from the stored stories and infills."""
-
-
-class OutputError(HumanEvalError):
-    """What a command prints cannot be written. `reader_gone`: nobody reads it, so no line is due."""
-
-    def __init__(self, message: str, *, reader_gone: bool = False) -> None:
-        super().__init__(message)
-        self.reader_gone = reader_gone
 
 
 class PrerequisiteError(HumanEvalError):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import _thread
 import errno
+<<<<<<< HEAD
 import select
+=======
+import logging
+>>>>>>> mend
 import signal
 import socket
 import sys
@@ -17,6 +21,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
+import waitress.channel
+import waitress.server
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
@@ -47,6 +53,9 @@ MOST_UNSENT = 256 * 1024
 BACKLOG = 256
 """How many connections may wait for a socket to take them."""
 
+SECONDS_BETWEEN, MOST_KINDS = 60.0, 1000
+"""Between two lines of a kind in a log; and how many kinds are remembered."""
+
 RANKS = 4
 Rank = Callable[[str, str], int]
 """Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
@@ -60,6 +69,40 @@ def failure(error: BaseException | None) -> str:
         lines += [type(error).__name__, *(line.rstrip() for line in traceback.format_tb(error.__traceback__))]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(lines)
+
+
+class _Rarely(logging.Filter):
+    """Lets one line of a kind through in a minute. The next one says how many were left out."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock, self._lock = clock, threading.Lock()
+        self._told: dict[str, tuple[float, int]] = {}
+        """Kind → when it was told, and how many were left out since."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        # An error is a fault of ours, and each of them is wanted.
+        kind = str(record.msg) if record.levelno < logging.ERROR else record.getMessage()
+        with self._lock:
+            moment = self._clock()
+            at, left_out = self._told.get(kind, (moment - SECONDS_BETWEEN, 0))
+            if moment - at < SECONDS_BETWEEN:
+                self._told[kind] = (at, left_out + 1)
+                return False
+            if len(self._told) >= MOST_KINDS:
+                self._told.clear()
+            self._told[kind] = (moment, 0)
+        if left_out:
+            record.msg, record.args = f"{record.getMessage()} ({left_out:,} more like it before)", ()
+        return True
+
+
+def log_rarely(*loggers: str, clock: Callable[[], float] = time.monotonic) -> None:
+    """Let these loggers write each kind of line at most once a minute: strangers can bring them about as
+    often as they like, and would fill the disk."""
+    for logger in map(logging.getLogger, loggers):
+        logger.filters = [each for each in logger.filters if not isinstance(each, _Rarely)]
+        logger.addFilter(_Rarely(clock))
 
 
 class Servers:
@@ -194,12 +237,23 @@ class Servers:
             self._servers.clear()
 
 
+<<<<<<< HEAD
 def _accept_all(server: Any, most: int) -> None:
     """Take all connections that have come. waitress takes one in each turn of the loop."""
     before = -1
     while before < len(server._map) < most:
         before = len(server._map)
         type(server).handle_accept(server)
+=======
+class _Steady:
+    """What waitress takes for the time: nobody sets it back or forward, as the clock of a machine. Otherwise
+    idle connections would be kept for as long, or all of them be closed."""
+
+    time = staticmethod(time.monotonic)
+
+
+waitress.channel.time = waitress.server.time = _Steady
+>>>>>>> mend
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
@@ -226,8 +280,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
         if self.requests or self.will_close:
             return False
         if self.total_outbufs_len:
-            # waitress goes by the wall clock, which may have been set back meanwhile.
-            return not 0 <= time.time() - self.last_activity <= SECONDS_TO_READ
+            return bool(moment - self.last_activity > SECONDS_TO_READ)
         return moment - self.since > SECONDS_TO_ASK
 
 

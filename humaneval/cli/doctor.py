@@ -20,7 +20,7 @@ from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.running.servers import Listening, find
 from humaneval.settings import Settings
-from humaneval.store.engine import open_engine
+from humaneval.store.engine import open_engine, shown
 from humaneval.store.heartbeat import beat
 from humaneval.store.migrate import known_revision
 from humaneval.study.stored import put_up
@@ -92,7 +92,7 @@ def _database(app: App) -> Finding:
         beat(engine)
     except HumanEvalError as error:
         return Finding("Database", False, True, f"{error.message}. {error.hint}")
-    return Finding("Database", True, True, engine.url.render_as_string(hide_password=True))
+    return Finding("Database", True, True, shown(engine.url))
 
 
 def _chromium() -> Finding:

@@ -9,8 +9,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TextIO, cast
 
@@ -18,7 +18,7 @@ import click
 
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
-from humaneval.errors import DeclinedError, HumanEvalError, OutputError, UsageError
+from humaneval.errors import DeclinedError, HumanEvalError, UsageError
 from humaneval.text import printable, use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -151,29 +151,38 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 class _Output:
-    """A stdout that remembers whether anything was printed, and whose errors are ours.
+    """A stdout or stderr that remembers whether anything was printed, and goes nowhere once it cannot be
+    written.
 
-    click and rich would end the program for a pipe that nobody reads, and say nothing.
+    click and rich would end the program for a pipe that nobody reads, in the middle of its work.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream, self.printed = stream, False
+        self.error: OSError | None = None
+        """Why the rest is lost, if it is."""
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError("only text can be printed")  # click tries out what a stream takes
-        if not text:
-            return 0
-        self.printed = True
-        if self._stream is None:
-            raise OutputError("the output cannot be written: it is closed")
-        with _output_errors():
-            return self._stream.write(text)
+        if text:
+            self.printed = True
+            self._try(lambda stream: stream.write(text))
+        return len(text)
 
     def flush(self) -> None:
         if self._stream is not None:
-            with _output_errors():
-                self._stream.flush()
+            self._try(lambda stream: stream.flush())
+
+    def _try(self, act: Callable[[TextIO], object]) -> None:
+        if self._stream is None:
+            self.error = self.error or OSError(errno.EBADF, "it is closed")
+        elif self.error is None:
+            try:
+                act(self._stream)
+            except OSError as error:
+                self.error = error
+                _silence(self._stream)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -188,16 +197,6 @@ class _Failure(NamedTuple):
     exit_code: int
 
 
-@contextmanager
-def _output_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        gone = error.errno == errno.EPIPE
-        said = f"the output cannot be written: {error.strerror or error}"
-        raise OutputError(said, reader_gone=gone) from None
-
-
 def _silence(stream: TextIO) -> None:
     """What is left in the buffer goes nowhere. Otherwise Python tries again at the end, and fails."""
     with suppress(OSError, ValueError):
@@ -210,34 +209,30 @@ def _run(arguments: list[str] | None) -> int:
     as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:
         os.open(os.devnull, os.O_WRONLY)  # so that no file of ours gets the number of the closed output
-    output = _Output(sys.stdout)
+    output, errors = _Output(sys.stdout), _Output(sys.stderr)
 
     def document(failure: _Failure) -> None:
         # Some verbs print what they did and then fail, because a part is missing. There is only one document.
         if as_json and not output.printed:
-            with suppress(OutputError):  # the exit code says it, and stderr
-                error = {"error": failure._asdict()}
-                click.echo(printable(json.dumps(error, ensure_ascii=False, indent=2)))
+            error = {"error": failure._asdict()}
+            click.echo(printable(json.dumps(error, ensure_ascii=False, indent=2)))
 
-    with redirect_stdout(cast("TextIO", output)):
+    with redirect_stdout(cast("TextIO", output)), redirect_stderr(cast("TextIO", errors)):
         code = _call(arguments, document)
-        try:
-            output.flush()
-        except OutputError as error:
-            if not (code or error.reader_gone):
-                _complain(f"Error: {error.message}")
-            code = code or error.exit_code
-            _silence(sys.stdout)
+        output.flush()
+        lost = output.error
+        if lost is not None and lost.errno != errno.EPIPE:  # `| head` is no mistake, and all else was done
+            if not code:
+                _complain(f"Error: the output cannot be written: {lost.strerror or lost}")
+            code = code or 1
+        errors.flush()
     return code
 
 
 def _complain(*lines: str) -> None:
-    """Print lines on stderr. If that cannot be written either, the exit code must do."""
-    try:
-        for line in lines:
-            click.echo(printable(line), err=True)
-    except OSError:
-        _silence(sys.stderr)
+    """Print lines on stderr."""
+    for line in lines:
+        click.echo(printable(line), err=True)
 
 
 def _plain(message: str) -> str:
@@ -267,11 +262,10 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         return code if isinstance(code, int) else 0
     except HumanEvalError as error:
         failure = _Failure(type(error).__name__, error.message, error.hint, error.exit_code)
-        if not (isinstance(error, OutputError) and error.reader_gone):  # `| head` is no mistake
-            if isinstance(error, DeclinedError):
-                _complain(f"{failure.message} {failure.hint}".rstrip())
-            else:
-                _complain(f"Error: {failure.message}", *(f"  {line}" for line in failure.hint.splitlines()))
+        if isinstance(error, DeclinedError):
+            _complain(f"{failure.message} {failure.hint}".rstrip())
+        else:
+            _complain(f"Error: {failure.message}", *(f"  {line}" for line in failure.hint.splitlines()))
     except click.ClickException as error:
         vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"
@@ -282,8 +276,7 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
             as_value or f"See `{where} --help`.",
             error.exit_code,
         )
-        with suppress(OSError):
-            error.show()
+        error.show()
         if as_value:
             _complain(f"  {as_value}")
     except (click.Abort, KeyboardInterrupt):

@@ -159,12 +159,7 @@ def release_unconfirmed(connection: Connection, hit: FoundHit, now: datetime) ->
         ~_work.c.confirmed,
     )
     first = connection.scalar(held.order_by(_work.c.state != "opened", _work.c.opened_at).limit(1))
-    if first is None:
-        return False
-    state = case((_work.c.state == "opened", "superseded"), else_=_work.c.state)
-    given_up = {"holds_row": False, "state": state, "lease_until": now}
-    connection.execute(update(_work).where(_work.c.id == first).values(given_up))
-    return True
+    return first is not None and _released(connection, _work.c.id == first, now=now) > 0
 
 
 def held_assignments(connection: Connection, hit: FoundHit, most: int) -> Sequence[str]:
@@ -179,13 +174,22 @@ def give_back(connection: Connection, hit_id: int, assignments: Collection[str],
     """Release the rows of assignments whose places the platform has opened again. Returns how many. Work that
     was collected, and then returned there, no longer counts. Answers are kept in any case.
     """
-    open_still = ("opened", "answered", "rejected")
-    held = update(_work).where(
-        _work.c.hit_id == hit_id,
-        _work.c.external_id.in_(assignments),
-        or_(_holds("assignments") & _work.c.state.in_(open_still), _work.c.state == "submitted"),
+    theirs = (_work.c.hit_id == hit_id, _work.c.external_id.in_(assignments))
+    return _released(
+        connection,
+        *theirs,
+        or_(
+            _holds("assignments") & _work.c.state.in_(("opened", "answered", "rejected")),
+            _work.c.state == "submitted",
+        ),
+        now=now,
     )
+
+
+def _released(connection: Connection, *claims: ColumnElement[bool], now: datetime) -> int:
+    """Release the rows of these claims, and keep the answers. Returns how many."""
     state = case((_work.c.state.in_(("opened", "submitted")), "superseded"), else_=_work.c.state)
+    held = update(_work).where(*claims)
     return connection.execute(held.values(holds_row=False, lease_until=now, state=state)).rowcount
 
 
@@ -201,8 +205,7 @@ def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: 
     if not here and taken(connection, hit) < hit.assignments:
         here = [each for each in claims if each in of]
     if here:
-        released = {"holds_row": False, "state": "superseded", "lease_until": now}
-        connection.execute(update(_work).where(_work.c.id == here[0]).values(released))
+        _released(connection, _work.c.id == here[0], now=now)
 
 
 def taken(connection: Connection, hit: FoundHit) -> int:
@@ -233,9 +236,4 @@ def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bo
     )
     if hit.assignments - (connection.scalar(answered) or 0) > 1:
         return False
-    returned = (
-        update(_work)
-        .where(*here, _work.c.state == "opened")
-        .values(holds_row=False, state="superseded", lease_until=now)
-    )
-    return connection.execute(returned).rowcount > 0
+    return _released(connection, *here, _work.c.state == "opened", now=now) > 0

@@ -34,6 +34,8 @@ class Open:
 
     why: str
     way_out: str
+    when: str = "First"
+    """When that command helps."""
 
 
 def refuse_open_money(
@@ -49,7 +51,7 @@ def refuse_open_money(
         return
     first, *more = found
     others = f", and {counted(len(more), 'more form')} like that" if more else ""
-    raise UsageError(f"{what}: {first.why}{others}", f"{done} First: `{first.way_out}`")
+    raise UsageError(f"{what}: {first.why}{others}", f"{done} {first.when}: `{first.way_out}`")
 
 
 def open_money(session: Session, workers: Collection[int], now: datetime) -> list[Open]:
@@ -110,9 +112,14 @@ def _of_form(
         say = command("compensate", study.name, shown, *to, *PAYING)
         yield Open(f"form {shown} of {study.name!r} is not paid: the platform lost it", say)
     elif form.state in ("opened", "answered") and not link and _may_come(form, now):
-        until = f" (until {form.lease_until:%Y-%m-%d %H:%M} UTC)" if form.lease_until else ""
-        say = command("collect", study.name, *to)
-        yield Open(f"form {shown} of {study.name!r} may still be submitted{until}", say)
+        say, lease = command("collect", study.name, *to), form.lease_until
+        why = f"form {shown} of {study.name!r} may still be submitted"
+        if lease is None or lease <= now:
+            yield Open(why, say)
+        else:
+            until = f"{lease:%Y-%m-%d %H:%M} UTC"
+            when = f"Once the person has sent or returned it, or after {until}"
+            yield Open(f"{why} (until {until})", say, when)
 
 
 def _may_come(form: AssignmentRow, now: datetime) -> bool:

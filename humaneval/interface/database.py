@@ -19,7 +19,7 @@ from humaneval.interface.scores import Scores, Source
 from humaneval.report.from_study import study_report
 from humaneval.report.phrases import early
 from humaneval.settings import database_url
-from humaneval.store.engine import open_engine, reading
+from humaneval.store.engine import open_engine, reading, shown
 from humaneval.store.export_pseudonyms import published_columns
 from humaneval.store.migrate import HEAD, known_revision
 from humaneval.store.responses import deleted_forms, forms_set_aside
@@ -78,7 +78,7 @@ class Database:
     def __repr__(self) -> str:
         if self._engine is None:
             return "<Database, closed>"
-        where = self._engine.url.render_as_string(hide_password=True)
+        where = shown(self._engine.url)
         return f"<Database {where}: {', '.join(self.studies) or 'no studies'}>"
 
 
@@ -225,7 +225,7 @@ def _only_read(dialect: str, connection: Any, _record: object) -> None:
 
 def _refuse_other_revision(engine: Engine) -> None:
     """Raise StoreError unless the database has the tables of this version."""
-    where = engine.url.render_as_string(hide_password=True)
+    where = shown(engine.url)
     found = known_revision(engine)
     if found is None:
         raise StoreError(f"{where} holds no data of this toolkit", "Give the path or the URL of yours.")

@@ -35,6 +35,7 @@ from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
 from humaneval.store.types import now
+from humaneval.web_server import log_rarely
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -94,6 +95,7 @@ def create_market_app(
     app.register_blueprint(health_blueprint(market, seals.name))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
+    log_rarely(app.logger.name, "humaneval.market.wire", "humaneval.market.questions.patterns", "waitress")
     beside = _application(site, {APART: True})
     app.extensions[_BESIDE] = beside
     for each in (app, beside):

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DatabaseError, IntegrityError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -56,6 +56,12 @@ IDLE_SECONDS = 0.1
 USED = "used at"
 ASKED_FOR = 500
 """How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
+
+
+def shown(url: URL) -> str:
+    """The address of a database as people write it, without its password. SQLAlchemy writes `/` as `%2F` in
+    the folder of a socket."""
+    return url.render_as_string(hide_password=True).replace("%2F", "/")
 
 
 def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "") -> Engine:
@@ -249,7 +255,7 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
     read_only = code == ONLY_READ or "readonly database" in reason
     if type(error) not in (OperationalError, DatabaseError) and code not in NO_BUGS:
         return None
-    where = engine.url.render_as_string(hide_password=True)
+    where = shown(engine.url)
     if code == REFUSED:
         return StoreError(
             f"the database {where} does not let you do this: {reason}",
@@ -286,5 +292,6 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
     return StoreError(
         f"the database {where} cannot be used: {reason}",
         engine.get_execution_options().get("hint")
-        or f"Check --database; `{command('config', 'show')}` says where the current value comes from.",
+        or f"`{command('config', 'show')}` says where this address comes from: correct it there, or name"
+        f" another with --database.{'' if engine.dialect.name == 'sqlite' else ' Or start its server.'}",
     )

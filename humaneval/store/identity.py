@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from humaneval.errors import StoreError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import reading, shown, writing
 from humaneval.store.tables import MetaRow
 from humaneval.store.watched import WatchedFiles
 
@@ -23,7 +23,7 @@ class Identity:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._name = engine.url.render_as_string(hide_password=True)
+        self._name = shown(engine.url)
         self._id = _made_id(engine)
         self._files = WatchedFiles(engine)
 

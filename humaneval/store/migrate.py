@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
-from humaneval.store.engine import store_errors
+from humaneval.store.engine import shown, store_errors
 from humaneval.store.files import PRIVATE, backup_name
 from humaneval.store.tables import METADATA
 from humaneval.store.types import now
@@ -96,7 +96,7 @@ def _is_markets(named: str | None) -> bool:
 
 
 def _name(engine: Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
+    return shown(engine.url)
 
 
 def revision(engine: Engine) -> str | None:

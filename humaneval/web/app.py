@@ -31,7 +31,7 @@ from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
 from humaneval.web.tokens import Tokens, last_unmarked
-from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, listen, until_told
+from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, listen, log_rarely, until_told
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS, COMPUTING = 64, 4
@@ -39,6 +39,17 @@ THREADS, COMPUTING = 64, 4
 platform, or a model on the requester's pages. While the writer commits for some, it gathers the next."""
 MOST_BYTES = 2 * MAX_FORM_BYTES
 """Up to this, a page says that a form is too long. More is refused before it has come."""
+
+
+LOGS = (
+    "humaneval.crowd.signatures",
+    "humaneval.store.together",
+    "humaneval.web.ask",
+    "humaneval.web.exclude",
+    "humaneval.web.prolific_check",
+    "waitress",
+)
+"""Whose lines visitors can bring about, beside those of the application."""
 
 
 class _App(Flask):
@@ -70,6 +81,7 @@ def create_app(
     `checker` asks Prolific about its people.
     """
     app = _App(__name__, static_folder=None, template_folder=None)
+    log_rarely(app.logger.name, *LOGS)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES
     with writing(engine) as session:

@@ -6,6 +6,8 @@ form.
 
 from __future__ import annotations
 
+from math import ceil
+
 from flask import Blueprint, Response, abort, current_app, g, request
 
 from humaneval.crowd import endpoints
@@ -46,7 +48,7 @@ from humaneval.web.forms import (
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, outdated, root
 from humaneval.web.missing_answers import with_gaps
-from humaneval.web.prolific_check import TOO_MANY
+from humaneval.web.prolific_check import RETRY_SECONDS, TOO_MANY
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("prolific", __name__)
@@ -71,21 +73,22 @@ def begin(key: str) -> Response:
             "incomplete_heading", "incomplete_panel", status=400, names=f"{PARTICIPANT}, {SESSION}"
         )
     visit = Visit(ids[SESSION], ids[PARTICIPANT], now(), program=by_program())
-    confirmed = _confirmed(hit, visit)
-    if isinstance(confirmed, Response):
-        return confirmed
-    forms = context().open_forms
-    counted = not confirmed and not (hit.simulated and visit.program)
-    if (
-        counted
+    forms, checker = context().open_forms, context().checker
+    crowded = (
+        not (hit.simulated and visit.program)
         and forms.is_crowded(request.remote_addr or "")
         and not has_begun(context().engine, key, visit.worker)
-    ):
+    )
+    # Nobody waits for a silent Prolific only to be refused.
+    confirmed = False if crowded and checker and checker.is_silent else _confirmed(hit, visit)
+    if isinstance(confirmed, Response):
+        return confirmed
+    counted = not confirmed and not (hit.simulated and visit.program)
+    if crowded and not confirmed:
         return message("crowded_heading", "crowded_link", status=429, forms=forms.most)
     found = opened(hit, visit._replace(confirmed=confirmed))
     if counted and found.outcome is Outcome.FORM:
         count_form(hit, found.assignment_id)
-    checker = context().checker
     if found.outcome is Outcome.FULL and checker is not None:
         returned = checker.given_up(hit.endpoint, hit.study_name, hit.external_id or "")
         ours = visit._replace(confirmed=confirmed, returned=returned, over_unconfirmed=confirmed)
@@ -111,7 +114,7 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
         if isinstance(error, PlatformError) and error.code == TOO_MANY:
             # A flood of invented ids would bring this about: it must not look like silence.
             page = message("busy_heading", "busy_text", status=503)
-            page.headers["Retry-After"] = "5"
+            page.headers["Retry-After"] = str(ceil(error.retry_after or RETRY_SECONDS))
             return page
         told = error.message
         for own in (visit.assignment, visit.worker):  # Prolific's words may name them

@@ -76,7 +76,8 @@ def unsure(operation: str) -> Callable[[Session], None]:
     ("opens", "why", "way_out"),
     [
         (waits, "is not approved or rejected yet", "approve study A0 --to production"),
-        (may_come, "may still be submitted", "collect study --to production"),
+        (may_come, "may still be submitted", "Once the person has sent or returned it, or after 20"),
+        (may_come, "may still be submitted", "UTC: `humaneval collect study --to production`"),
         (was_lost, "the platform lost it", "compensate study A0 --to production"),
         (due("bonus"), "a bonus of $0.50", "bonus study A0 --to production"),
         (due("compensation"), "a compensation of $0.50", "compensate study A0 --to production"),

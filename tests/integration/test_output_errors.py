@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -19,6 +19,9 @@ from sqlalchemy import Engine, text
 from humaneval.cli.output_files import write_whole
 from humaneval.errors import InputError, StoreError
 from humaneval.store import heartbeat
+from humaneval.store.engine import reading
+from humaneval.store.responses import rows_in
+from humaneval.study.stored import open_study
 from tests.answered import answer
 from tests.commands import Command
 from tests.conftest import ROOT
@@ -81,16 +84,51 @@ def test_X56_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(
 
 
 @pytest.mark.parametrize("verb", VERBS[2:4], ids=" ".join)
-def test_X56_a_pipe_that_nobody_reads_is_exit_code_1_without_a_complaint(
-    scored: str, verb: tuple[str, ...]
+def test_X56_a_pipe_that_nobody_reads_is_no_error(
+    scored: str, nobody_reads: int, verb: tuple[str, ...]
 ) -> None:
+    done = run(*verb, stdout=nobody_reads)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def nobody_reads() -> Iterator[int]:
+    """A pipe whose reader is gone, as behind `| head -0`."""
     read, write = os.pipe()
     os.close(read)
-    try:
-        done = run(*verb, stdout=write)
-    finally:
-        os.close(write)
-    assert (done.returncode, done.stderr) == (1, "")
+    yield write
+    os.close(write)
+
+
+ENLARGE = ("study", "enlarge", "study", "--annotators", "4", "--yes")
+"""Prints before and after it does its work, to stdout and, if there are responses, to stderr."""
+
+
+def forms(engine: Engine) -> int:
+    with reading(engine) as session:
+        return rows_in(session, open_study(engine, "study").id)
+
+
+@pytest.mark.parametrize("as_well", [False, True], ids=["stdout", "stderr as well"])
+def test_what_a_command_does_is_done_although_nobody_reads_what_it_says(
+    sqlite_engine: Engine, scored: str, nobody_reads: int, as_well: bool
+) -> None:
+    before = forms(sqlite_engine)
+    done = run(*ENLARGE, stdout=nobody_reads, stderr=nobody_reads if as_well else None)
+    assert (done.returncode, forms(sqlite_engine)) == (0, before + 4)
+    again = run("study", "show", "nobody", stdout=nobody_reads, stderr=nobody_reads)
+    assert again.returncode == 2
+
+
+@needs_full
+def test_what_a_command_does_is_done_although_its_words_do_not_fit(
+    sqlite_engine: Engine, scored: str
+) -> None:
+    before = forms(sqlite_engine)
+    with FULL.open("w") as full:
+        done = run(*ENLARGE, stdout=full.fileno())
+    assert done.stderr.endswith("Error: the output cannot be written: No space left on device\n")
+    assert (done.returncode, forms(sqlite_engine)) == (1, before + 4)
 
 
 @needs_full

@@ -126,3 +126,14 @@ def test_a_host_that_never_answers_is_told_in_one_line(command: Command) -> None
         said = command("--database", url, "status", "study")
     assert said.code == 1
     assert "cannot be used: connection timeout expired" in said.err.splitlines()[0]
+
+
+def test_a_socket_is_named_as_it_was_given_and_the_advice_fits_wherever_that_was(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", f"postgresql://ann:secret@/study?host={tmp_path}")
+    said = command("status", "study")
+    assert said.code == 1
+    assert f"the database postgresql+psycopg://ann:***@/study?host={tmp_path} cannot be used" in said.err
+    assert "`humaneval config show` says where this address comes from" in said.err
+    assert "secret" not in said.err

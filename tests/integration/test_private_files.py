@@ -166,7 +166,7 @@ def test_a_database_that_can_only_be_read_is_scored_and_says_why_it_is_not_writt
     assert [said.code for said in after] == [0, 0, 0]
     assert refused.code == 1
     assert "cannot be written: you may not write the file" in refused.err
-    assert "Check --database" not in refused.err
+    assert "says where this address comes from" not in refused.err
     assert [file.name for file in shelf.iterdir()] == ["kept.db"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from waitress import wasyncore
 
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -24,7 +26,20 @@ from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
+<<<<<<< HEAD
 from humaneval.web_server import Servers, _Channel, _Dispatcher, _Ranked, listen, until_told, waiting
+=======
+from humaneval.web_server import (
+    Servers,
+    _Channel,
+    _Dispatcher,
+    _Ranked,
+    listen,
+    log_rarely,
+    until_told,
+    waiting,
+)
+>>>>>>> mend
 from tests.pace import PATIENCE
 
 
@@ -102,6 +117,7 @@ class Slow(_Channel):
         self.requests, self.will_close = [], False
 
 
+<<<<<<< HEAD
 def _hello(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
     size = environ["PATH_INFO"].strip("/")
     start("200 OK", [("Content-Length", size)])
@@ -154,9 +170,34 @@ def test_a_slow_connection_gives_way_whatever_becomes_of_the_clock(
 ) -> None:
     moment, wall = time.monotonic(), time.time()
     monkeypatch.setattr(time, "time", lambda: wall - set_back)
+=======
+def test_a_slow_connection_gives_way() -> None:
+    moment = time.monotonic()
+>>>>>>> mend
     for waits_to_be_read in (0, 1):
-        assert Slow(moment - 60, wall - 60, waits_to_be_read).keeps_waiting(moment)
-        assert not Slow(moment - 1, time.time() - 1, waits_to_be_read).keeps_waiting(moment)
+        assert Slow(moment - 60, moment - 60, waits_to_be_read).keeps_waiting(moment)
+        assert not Slow(moment - 1, moment - 1, waits_to_be_read).keeps_waiting(moment)
+
+
+@pytest.mark.parametrize("moved", [-7200, 0, 7200])
+def test_an_idle_connection_is_closed_in_its_time_whatever_becomes_of_the_clock(
+    monkeypatch: pytest.MonkeyPatch, moved: float
+) -> None:
+    wall, servers = time.time(), Servers()
+    with listen("127.0.0.1", 0, "this test") as listening:
+        servers.add(lambda environ, start: [], listening, threads=1, most_bytes=1000)
+        (server,) = servers._servers
+        with socket.create_connection(listening.getsockname()):
+            while not server.active_channels:
+                wasyncore.loop(timeout=PATIENCE, map=servers._map, count=1)
+            (channel,) = server.active_channels.values()
+            monkeypatch.setattr(time, "time", lambda: wall + moved)
+            for idle, closed in ((1, False), (1000, True)):
+                channel.last_activity -= idle
+                server.next_channel_cleanup = 0
+                server.readable()
+                assert channel.will_close is closed
+            servers.close()
 
 
 def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
@@ -192,6 +233,27 @@ def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
         checker.session("prolific", "study", "abc")
 
 
+def test_prolific_is_asked_nothing_before_the_time_that_it_names() -> None:
+    moment, asked = 100.0, 0
+
+    def open_at(endpoint: str, study: str) -> StudyAtPlatform:
+        nonlocal asked
+        asked += 1
+        error = PlatformError("Prolific is asked too often", code="429")
+        error.retry_after = 7.5
+        raise error
+
+    checker = Checker(open_at, clock=lambda: moment)
+    waits = []
+    for moment in (100.0, 101.0, 107.4, 107.5):  # noqa: B007 -- the clock reads it
+        with pytest.raises(PlatformError) as refused:
+            checker.session("prolific", "study", "abc")
+        assert refused.value.code == TOO_MANY
+        waits.append(round(refused.value.retry_after or 0, 1))
+    assert (waits, asked) == ([7.5, 6.5, 0.1, 7.5], 2)
+    assert not checker.is_silent
+
+
 def test_of_a_crowd_beyond_a_hits_places_few_ask_the_platform() -> None:
     asked, may_answer = threading.Semaphore(0), threading.Event()
 
@@ -221,3 +283,24 @@ def test_what_cannot_be_the_name_of_a_machine_is_told_in_a_line() -> None:
     for name in ("x..y", "a" * 300):
         with pytest.raises(PrerequisiteError, match="is not an address of this machine"):
             listen(name, 0, "this test")
+
+
+def test_a_log_has_one_line_of_a_kind_in_a_minute_and_every_error(caplog: pytest.LogCaptureFixture) -> None:
+    moment = 0.0
+    log_rarely("tests.flooded", clock=lambda: moment)
+    log = logging.getLogger("tests.flooded")
+    for number in range(1000):
+        log.warning("refused %s", number)
+    log.warning("another kind")
+    log.error("failed: %s", "in one place")
+    log.error("failed: %s", "in another")
+    moment = 61
+    log.warning("refused %s", "100 %")
+    log.warning("refused %s", 2)
+    assert caplog.messages == [
+        "refused 0",
+        "another kind",
+        "failed: in one place",
+        "failed: in another",
+        "refused 100 % (999 more like it before)",
+    ]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, delete, select
-from sqlalchemy.orm import Session
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.bonus import pay_bonus
@@ -23,7 +22,7 @@ from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market.account import deposit
-from humaneval.market.tables.database import Mode, Transaction
+from humaneval.market.tables.database import Mode, transaction
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
@@ -255,8 +254,8 @@ def test_X40_what_nothing_explains_ends_with_exit_code_3_and_names_the_next_step
     assert "humaneval collect study --to local" in told.err
     assert verb("collect", "study").code == 0
     assert verb("status", "study", "--reconcile").code == 0
-    with Session(market_engine) as session, session.begin():
-        deposit(Transaction(session, now(), Mode.LOCAL), 500)
+    with transaction(market_engine, Mode.LOCAL, now, writes=True) as work:
+        deposit(work, 500)
     told = verb("status", "study", "--reconcile", "--json")
     assert (told.code, told.document["books"]["local"]["left"]) == (3, "-5.00")
     assert "the balance rose by $5.00 that no study" in verb("status", "study", "--reconcile").out
@@ -267,7 +266,7 @@ def test_X40_in_a_sandbox_the_balance_says_nothing(
     sqlite_engine: Engine, put_up: Callable, market_engine: Engine, platform: MTurk
 ) -> None:
     put_up(sqlite_engine, design={"annotators": 4})
-    with Session(market_engine) as session, session.begin():
-        deposit(Transaction(session, now(), Mode.LOCAL), 384)
+    with transaction(market_engine, Mode.LOCAL, now, writes=True) as work:
+        deposit(work, 384)
     now_ = books(sqlite_engine, platform)
     assert (now_.balance, now_.unexplained, now_.agree) == (now_.balance_before, None, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -120,6 +121,15 @@ def test_a_place_that_is_open_again_is_free_at_once_and_once(listening: World, s
     assert listening.rows() == [row]
     assert send(listening, ann, status) == 204  # the same event again
     assert (listening.rows(), handled(listening)) == ([row], 1)
+
+
+def test_a_flood_of_forged_events_makes_one_line_in_the_log(
+    listening: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    ann = listening.person("Ann")
+    ann.take()
+    assert {send(listening, ann, "RETURNED", key="somebody else's") for _ in range(20)} == {400}
+    assert len([each for each in caplog.records if each.levelno == logging.WARNING]) == 1
 
 
 @pytest.mark.parametrize("by", ["event", "newcomer", "collection"])

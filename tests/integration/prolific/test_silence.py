@@ -8,11 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import urllib3
 
 from humaneval.crowd.prolific import submitted
 from humaneval.market.prolific_standin import Faults
-from humaneval.market.prolific_standin.faults import READING, ProlificFault
-from humaneval.web import prolific_check
+from humaneval.market.prolific_standin.faults import READING, RETRY_AFTER, ProlificFault
+from humaneval.web import giving_way, prolific_check
 from tests.integration.prolific.people import Person, World
 
 
@@ -105,6 +106,39 @@ def test_a_burst_of_visitors_is_no_silence_and_takes_no_forms(
     with ThreadPoolExecutor(len(people)) as pool:
         answers = Counter(pool.map(lambda each: each.open().status, people))
     assert answers.keys() == {403, 503}
+    assert world.rows() == []
+
+
+def test_too_many_questions_are_no_silence_and_none_follow_while_prolific_asks_for_a_pause(
+    world: World, faults: Faults
+) -> None:
+    world.publish()
+    fall_silent(faults, "throttled")
+    first = urllib3.request("GET", stranger(world, 0).address, redirect=False)
+    assert (first.status, first.headers["Retry-After"]) == (503, RETRY_AFTER)
+    faults.replace([], 0)
+    ann = world.person("Ann")
+    assert ann.reserve()
+    ann.start()
+    assert ann.open().status == 503
+    assert world.rows() == []
+
+
+def test_where_too_many_forms_are_open_nobody_waits_for_a_silent_prolific(
+    world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    asked: list[str] = []
+    real = prolific_check.Checker.session
+    monkeypatch.setattr(
+        prolific_check.Checker,
+        "session",
+        lambda self, *about: (asked.append(about[-1]), real(self, *about))[1],
+    )
+    monkeypatch.setattr(giving_way.OpenForms, "is_crowded", lambda self, address: True)
+    fall_silent(faults)
+    assert [stranger(world, number).open().status for number in range(3)] == [429] * 3
+    assert len(asked) == 1
     assert world.rows() == []
 
 
