@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import _thread
 import errno
-<<<<<<< HEAD
-import select
-=======
 import logging
->>>>>>> mend
+import select
 import signal
 import socket
 import sys
@@ -237,14 +234,14 @@ class Servers:
             self._servers.clear()
 
 
-<<<<<<< HEAD
 def _accept_all(server: Any, most: int) -> None:
     """Take all connections that have come. waitress takes one in each turn of the loop."""
     before = -1
     while before < len(server._map) < most:
         before = len(server._map)
         type(server).handle_accept(server)
-=======
+
+
 class _Steady:
     """What waitress takes for the time: nobody sets it back or forward, as the clock of a machine. Otherwise
     idle connections would be kept for as long, or all of them be closed."""
@@ -253,7 +250,6 @@ class _Steady:
 
 
 waitress.channel.time = waitress.server.time = _Steady
->>>>>>> mend
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below

@@ -26,9 +26,6 @@ from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-<<<<<<< HEAD
-from humaneval.web_server import Servers, _Channel, _Dispatcher, _Ranked, listen, until_told, waiting
-=======
 from humaneval.web_server import (
     Servers,
     _Channel,
@@ -39,7 +36,6 @@ from humaneval.web_server import (
     until_told,
     waiting,
 )
->>>>>>> mend
 from tests.pace import PATIENCE
 
 
@@ -117,7 +113,6 @@ class Slow(_Channel):
         self.requests, self.will_close = [], False
 
 
-<<<<<<< HEAD
 def _hello(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
     size = environ["PATH_INFO"].strip("/")
     start("200 OK", [("Content-Length", size)])
@@ -164,16 +159,8 @@ def test_a_turn_of_the_loop_asks_no_connection_to_which_nothing_happened(
     assert not serving.is_alive()
 
 
-@pytest.mark.parametrize("set_back", [0, 7_200])
-def test_a_slow_connection_gives_way_whatever_becomes_of_the_clock(
-    monkeypatch: pytest.MonkeyPatch, set_back: float
-) -> None:
-    moment, wall = time.monotonic(), time.time()
-    monkeypatch.setattr(time, "time", lambda: wall - set_back)
-=======
 def test_a_slow_connection_gives_way() -> None:
     moment = time.monotonic()
->>>>>>> mend
     for waits_to_be_read in (0, 1):
         assert Slow(moment - 60, moment - 60, waits_to_be_read).keeps_waiting(moment)
         assert not Slow(moment - 1, moment - 1, waits_to_be_read).keeps_waiting(moment)
