@@ -32,7 +32,8 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     """Add forms to the study NAME, even after it is published.
 
     Existing forms stay as they are, and every report mentions the addition. Shows the cost and earlier
-    additions, then asks. Each call adds new forms. The next `publish` puts up HITs for the new forms alone.
+    additions, then asks. Each call adds new forms, but --yes refuses the last addition a second time.
+    The next `publish` puts up HITs for the new forms alone.
     """
     if refused := refused_characters(reason):
         raise UsageError(f"the reason contains {refused}, which cannot be stored or shown", "Type it again.")
@@ -50,7 +51,9 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
         return
     if not options.as_json:
         _tell(name, annotators, proposed, fees, sign)
-    if not yes:
+    if yes:
+        _refuse_again(annotators, reason.strip(), proposed)
+    else:
         _confirm(name, annotators, proposed, fees, sign)
     made = add_rows(study, annotators, reason.strip(), rows_before=proposed.rows_before)
     if options.as_json:
@@ -74,6 +77,16 @@ def _tell(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str)
         say(f"They get {shown(proposed.rewards, sign)} if all are approved{on_top}.")
     if proposed.responses_before:
         say(f"{WARNING} Responses so far: {proposed.responses_before:,}.", err=True)
+
+
+def _refuse_again(annotators: int, reason: str, proposed: Proposal) -> None:
+    """Refuse what is the last addition once more: a command that was cut off may have made it."""
+    last = proposed.earlier[-1] if proposed.earlier else None
+    if last and (last.rows_after - last.rows_before, last.reason) == (annotators, reason):
+        raise UsageError(
+            f"these forms were added already. {last.describe()}",
+            f"To add {annotators:,} more all the same, give another --reason, or leave --yes out.",
+        )
 
 
 def _confirm(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str) -> None:

@@ -204,6 +204,12 @@ def test_enlarging_says_what_it_costs_and_what_was_added_before_and_asks(
     document = verb(*more, "--dry-run", "--json").document
     assert (document["rows_after"], document["cost"]) == (8, "1.92")
     assert [each["rows_after"] for each in document["earlier_additions"]] == [6]
+    again = verb(*more, "--yes")  # as after a kill before it could say anything
+    assert (again.code, len(rows_of(sqlite_engine))) == (2, 6)
+    assert "these forms were added already" in again.err
+    assert "give another --reason" in again.err
+    assert verb(*more, "--yes", "--reason", "planned before").code == 0
+    assert len(rows_of(sqlite_engine)) == 8
 
 
 def test_a_study_has_at_most_so_many_rows_and_grows_only_from_those_that_were_asked_about(
