@@ -169,6 +169,7 @@ def verbs(folder: Path, stories: int, rows: int) -> dict[str, list[str]]:
         "collect": ["collect", STUDY, "--to", "link"],
         "collect again": ["collect", STUDY, "--to", "link"],
         "review": ["review", STUDY, "--to", "link", "--json"],
+        "approve": ["review", STUDY, "--to", "link", "--approve"],
         "export": ["export", STUDY, "--out", str(folder / "responses.csv")],
         "export infills": ["export", STUDY, "--infills", "--out", str(folder / "infills")],
         "score": ["score", STUDY],

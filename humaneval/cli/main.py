@@ -289,6 +289,9 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
             said = str(error)
         failure = _Failure(type(error).__name__, said, "", 1)
         _complain(f"Error: {failure.message}")
+    except MemoryError as error:
+        failure = _Failure(type(error).__name__, "there is not enough memory", "Is a file too large?", 1)
+        _complain(f"Error: {failure.message}", f"  {failure.hint}")
     except Exception as error:
         tell(_Failure(type(error).__name__, str(error), "This is a fault of the program.", 1))
         raise

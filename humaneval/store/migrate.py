@@ -5,9 +5,12 @@ Alembic is imported where it is used: it is slow to import, and a current databa
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import secrets
 import sqlite3
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
 
 HEAD = "0005"
 """The newest revision, so that opening a database does not import Alembic. A test compares the two."""
+
+LONGEST_COPY = 24 * 60 * 60
+"""Seconds after which the copy that is not whole is one that was killed."""
+_PART = re.compile(r"\.[0-9a-f]{8}\.part(-journal)?$")
 
 
 def open_current(
@@ -165,6 +172,7 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
             f"the folder {target.parent} for the copy does not exist", "Create it, or choose another."
         )
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # two programs may copy at once
+    _remove_unfinished(target.parent, source.stem)
     try:
         if target.exists():
             raise FileExistsError
@@ -184,6 +192,14 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{source} cannot be copied to {target}: {reason}", "No copy was made.") from error
     return target
+
+
+def _remove_unfinished(folder: Path, stem: str) -> None:
+    """Remove what copies left that were killed. None takes a day."""
+    for each in folder.glob(f"{glob.escape(stem)}*.part*"):
+        with suppress(OSError):
+            if _PART.search(each.name) and time.time() - each.stat().st_mtime > LONGEST_COPY:
+                each.unlink()
 
 
 def _placed(part: Path, target: Path) -> bool:

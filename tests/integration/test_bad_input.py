@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,3 +69,24 @@ def test_what_is_typed_wrong_is_told_in_a_line_and_changes_nothing(
     (line,) = (each for each in said.err.splitlines() if each.startswith("Error: "))
     assert says in line
     assert everything(sqlite_engine) == before
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="limits the memory of a process as Linux does"
+)
+def test_a_file_without_an_end_is_told_in_a_line(tmp_path: Path) -> None:
+    import resource
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2 * 1024**3, 2 * 1024**3))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "humaneval", "stories", "import", "/dev/zero"],
+        cwd=tmp_path,
+        env=os.environ | {"HUMANEVAL_DATABASE": "own.db"},
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "Error: there is not enough memory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -351,6 +352,19 @@ def test_of_two_programs_that_upgrade_one_waits_and_finds_nothing_to_do(
                 time.sleep(0.02)
     assert [one.wait() for one in both] == [0, 0]
     assert migrate.check(engine) == []
+
+
+def test_what_a_killed_backup_left_is_gone_after_a_day(sqlite_engine: Engine, tmp_path: Path) -> None:
+    name, long_ago = Path(str(sqlite_engine.url.database)).stem, time.time() - migrate.LONGEST_COPY - 1
+    left = [f"{name}-1.backup.db.0123abcd.part", f"{name}-1.backup.db.0123abcd.part-journal"]
+    others = [f"{name}.part-time.csv", "other.db.0123abcd.part", f"{name}.db.89abcdef.part"]
+    for each in (*left, *others):
+        (tmp_path / each).touch()
+        if each != others[-1]:  # one that may be at work now
+            os.utime(tmp_path / each, (long_ago, long_ago))
+    migrate.backup(sqlite_engine, tmp_path / "copy.db")
+    assert [each for each in left if (tmp_path / each).exists()] == []
+    assert [each for each in others if not (tmp_path / each).exists()] == []
 
 
 def test_a_backup_never_writes_over_a_file(sqlite_engine: Engine, tmp_path: Path) -> None:
