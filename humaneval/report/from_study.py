@@ -62,6 +62,11 @@ from humaneval.study.wage import hourly_at, median_minutes
 
 Columns = Mapping[str, list[Any]]
 """A response table. With a mapping for each response it would take ten times the memory."""
+UNREPORTED = frozenset(
+    {"role", "study", "hit", "row", "order", "row_passages", "infill", "words", "shown_at"}
+)
+"""Columns of which a report says nothing beyond its analysis."""
+A_PART = {"yield_per": READ_TOGETHER}
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
 
 
@@ -77,7 +82,7 @@ def study_report(
     settings = study.settings
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        own = response_columns(session, row)
+        own = response_columns(session, row, without=UNREPORTED)
         given = published(session, row, own)
         return ReportData(
             title=title or study.name,
@@ -188,7 +193,7 @@ def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[E
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(PassageRow.study_id == study.id)
         .order_by(PassageRow.id),
-        execution_options={"yield_per": READ_TOGETHER},
+        execution_options=A_PART,
     )
     for position, story, name, passage in passages:
         found[position][story][name] = passage
@@ -324,10 +329,12 @@ def _repeat(session: Session, study: StudyRow, given: Columns) -> RepeatFacts:
     stories = session.execute(
         select(StoryRow.key, StoryRow.sentences)
         .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
-        .order_by(StoryRow.key)
+        .order_by(StoryRow.key),
+        execution_options=A_PART,
     )
     passages = session.scalars(
-        select(PassageRow.shown_hash).where(PassageRow.study_id == study.id).order_by(PassageRow.shown_hash)
+        select(PassageRow.shown_hash).where(PassageRow.study_id == study.id).order_by(PassageRow.shown_hash),
+        execution_options=A_PART,
     )
     endpoints = session.scalars(
         select(AssignmentRow.endpoint)

@@ -6,7 +6,7 @@ modes (û, v̂) of the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) −
 two diagonal blocks and the sparse block C between them. So everything goes through S = D_small − C' D_large⁻¹
 C, which has the size of the smaller factor. Newton steps with conjugate gradients on S find the modes. Only
 log|H| and H⁻¹ need S factorised: as one dense matrix or, where S is sparse, as many small ones
-(`statistics.fronts`).
+(`statistics.multifrontal`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg, sparse, special
 
 from humaneval.statistics.arrays import Codes, Floats, Indices, distinct
-from humaneval.statistics.fronts import Fronts, fronts_of
+from humaneval.statistics.multifrontal import Fronts, fronts_of
 
 DENSE = 400
 """With fewer levels in the smaller factor, S is dense: that takes milliseconds."""

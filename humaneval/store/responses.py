@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -87,20 +88,24 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
-def response_columns(session: Session, study: StudyRow, *, everything: bool = False) -> dict[str, list[Any]]:
+def response_columns(
+    session: Session, study: StudyRow, *, everything: bool = False, without: Set[str] = frozenset()
+) -> dict[str, list[Any]]:
     """The response table of a study by its columns, in the order of forms and places.
 
     Columns take a tenth of the memory of mappings, and each text is kept once.
 
     Workers are pseudonyms. `simulated`: a program answered. `platform_lost`: a person accepted the answers
     although the platform no longer has them. Superseded assignments have no responses. Rejected forms, and
-    forms by workers who had taken part before, are left out unless `everything` is set.
+    forms by workers who had taken part before, are left out unless `everything` is set. The columns
+    `without` are not read.
     """
+    read = {name: column for name, column in _RESPONSE.items() if name not in without}
     counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(COLLECTED)]
     if not everything:
         counts += [AssignmentRow.state != "rejected", AssignmentRow.excluded.not_in(SET_ASIDE)]
     query = (
-        select(*_RESPONSE.values())
+        select(*read.values())
         .select_from(ResponseRow)
         .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
         .join(StudyRow, StudyRow.id == AssignmentRow.study_id)
@@ -119,10 +124,10 @@ def response_columns(session: Session, study: StudyRow, *, everything: bool = Fa
             ResponseRow.place,
         )
     )
-    columns: dict[str, list[Any]] = {name: [] for name in _RESPONSE}
+    columns: dict[str, list[Any]] = {name: [] for name in read}
     kept: dict[Any, Any] = {}
     for line in session.execute(query, execution_options={"yield_per": READ_TOGETHER}):
-        written = _as_written(dict(zip(_RESPONSE, line, strict=True)))
+        written = _as_written(dict(zip(read, line, strict=True)))
         for name, value in written.items():
             columns[name].append(kept.setdefault(value, value) if isinstance(value, str) else value)
     return _by_question(columns, study.settings.get("question"))
@@ -155,8 +160,9 @@ def answerers(session: Session, study: StudyRow) -> Answerers:
 
 
 def _as_written(line: dict[str, Any]) -> dict[str, Any]:
-    line["words"] = len(" ".join(line["words"]).split())
-    for name in ("shown_at", "submitted_at"):
+    if "words" in line:
+        line["words"] = len(" ".join(line["words"]).split())
+    for name in {"shown_at", "submitted_at"} & line.keys():
         line[name] = _iso(line[name])
     line["test"] = line["test"] or line["endpoint"] in TEST_ENDPOINTS
     return line

@@ -12,9 +12,9 @@ from scipy import special
 from humaneval.design.rows import make_design
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Floats, encoded
-from humaneval.statistics.fronts import fronts_of
 from humaneval.statistics.laplace import Crossed
 from humaneval.statistics.mixed_model import likelihood_ratio, mixed_model, omnibus
+from humaneval.statistics.multifrontal import fronts_of
 from tests.pace import slowness
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
