@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (here / "deep.toml").write_text("x = " + "[" * 100_000)
     (here / "many.toml").write_text(f"[design]\nstories = {HUGE}\n")
     (here / "split.toml").write_text('[design]\nsplit = "a\\u0000"\n')
+    (here / "many.csv").write_text(f"generator,not_identified,n\ncontrol,0,{HUGE}\n")
     (here / "file").touch()
     before = sorted(here.iterdir())
     yield here
@@ -59,8 +60,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (("generate", "--generator", "human", "--as", "x" * 300), "cannot be a generator's name"),
         (("questions", "check", "rate", "--answers", f"x = {'[' * 9999}"), "is not TOML: nested too deeply"),
         (("market", "serve", "--public-url", "http://["), "cannot be reached at 'http://['"),
+        (("score", "--counts", "many.csv"), "many.csv, line 2: nobody has shown so many passages"),
         (("prolific", "serve", "--clock", "9999-12-31T23:59:59"), "is too far away"),
         (("prolific", "serve", "--balance", "-5"), "an account cannot open with -5.00"),
+        (
+            ("--database", "postgresql://host:abc/x", "status", "study"),
+            "setting 'database' (from flag): Port",
+        ),
+        (("--database", "postgresql://[::1/x", "status", "study"), "from flag): Invalid"),
+        (
+            ("--database", "postgresql://h/x?connect_timeout=a", "status", "study"),
+            "bad value for connect_timeout",
+        ),
         (("market", "fund", "5", "--database", "file"), "file is empty"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
