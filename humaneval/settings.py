@@ -125,6 +125,8 @@ class Settings(BaseModel):
         url = database_url(value)
         if not re.match(r"sqlite:///.|postgresql\+psycopg://", url):
             raise ValueError("must be the name of an SQLite file or a postgresql:// URL")
+        if not url.startswith("sqlite"):
+            _ = urlsplit(url).port  # ValueError for a host or a port that is none
         return url
 
     @field_validator("public_url", "market_url", "market_site", "prolific_url")

@@ -31,6 +31,8 @@ class Moment(click.ParamType[datetime]):
             moment = datetime.fromisoformat(str(value))
         except ValueError:
             raise UsageError(f"{value!r} is not a moment", "Write it as 2026-11-02T09:00.") from None
+        if not 1970 <= moment.year < 2200:
+            raise UsageError(f"{value!r} is too far away", "Give a moment between 1970 and 2200.")
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
@@ -90,6 +92,8 @@ def serve(
 
     Makes its database if there is none. Prints the lines that point a program at it.
     """
+    if balance is not None and balance < 0:
+        raise UsageError(f"an account cannot open with {balance}", "Give a balance of 0.00 or more.")
     planned = None
     if faults is not None:
         planned = Faults(read_plan(faults, ProlificFault), fault_seed, of=ProlificFault)

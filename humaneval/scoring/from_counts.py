@@ -31,6 +31,8 @@ ONE_SIDED = "z, unpaired, one-sided"
 GATED = "0 by construction, if annotators who missed a Control passage are excluded."
 """Why Control has no interval at 0."""
 COLUMNS = ("generator", "not_identified", "n")
+LONGEST = 9
+"""Digits of a count: a floating-point number holds each of them exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,8 @@ def read_counts(path: Path) -> CountFile:
             )
         if not (row["not_identified"].isdecimal() and row["n"].isdecimal()):
             raise InputError(f"{where}: not_identified and n must be whole numbers from 0")
+        if max(map(len, (row["not_identified"], row["n"]))) > LONGEST:
+            raise InputError(f"{where}: nobody has shown so many passages")
         x, n = int(row["not_identified"]), int(row["n"])
         if not 0 <= x <= n or n == 0:
             raise InputError(f"{where}: {x} of {n} is not a share")

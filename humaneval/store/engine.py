@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import DatabaseError, IntegrityError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import (
+    DatabaseError,
+    IntegrityError,
+    InvalidatePoolError,
+    OperationalError,
+    ProgrammingError,
+)
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
@@ -253,7 +259,8 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
     reason = str(error.orig).strip().splitlines()[0]
     code = getattr(error.orig, "sqlstate", None)
     read_only = code == ONLY_READ or "readonly database" in reason
-    if type(error) not in (OperationalError, DatabaseError) and code not in NO_BUGS:
+    wrong_address = type(error) is ProgrammingError and error.statement is None  # nothing was asked yet
+    if not wrong_address and type(error) not in (OperationalError, DatabaseError) and code not in NO_BUGS:
         return None
     where = shown(engine.url)
     if code == REFUSED:

@@ -69,7 +69,7 @@ class DesignSection(_Section):
     rows_per_annotator: Whole = Field(1, ge=1)
     passages_per_row: Whole = Field(0, ge=0)
     responses_per_passage: Whole = Field(1, ge=1)
-    split: str = AUTO
+    split: Printable = AUTO
     stories: Whole = Field(0, ge=0)
     positions: tuple[Whole, ...] = POSITIONS
     seed: Whole = Field(0, ge=-SEEDS, lt=SEEDS)

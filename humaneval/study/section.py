@@ -46,10 +46,17 @@ def something(text: str) -> str:
     return text
 
 
+def countable(value: int, info: ValidationInfo) -> int:
+    """`value`. ValueError if no database could count so far."""
+    if info.context == NEW and abs(value) >= 2**31:
+        raise ValueError(f"must be less than {2**31:,}")
+    return value
+
+
 Printable = Annotated[str, AfterValidator(printable)]
 Required = Annotated[Printable, AfterValidator(something)]
 PrintableWithin = Annotated[dict[str, Any], AfterValidator(printable_within)]
-Whole = Annotated[int, Field(strict=True)]
+Whole = Annotated[int, Field(strict=True), AfterValidator(countable)]
 """Without true, which pydantic would accept as 1."""
 
 

@@ -17,6 +17,7 @@ from tests.integration.crowd.test_verbs import everything
 BROKEN = "\udce9"
 """How Python reads a byte that is not UTF-8."""
 HUGE = "9" * 30
+TWO = ("--generators", "control,human", "--annotators", "4")
 
 
 @pytest.fixture
@@ -27,9 +28,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (here / "deep.json").write_text("[" * 100_000)
     (here / "list.json").write_text("[{}]")
     (here / "deep.toml").write_text("x = " + "[" * 100_000)
+    (here / "many.toml").write_text(f"[design]\nstories = {HUGE}\n")
+    (here / "split.toml").write_text('[design]\nsplit = "a\\u0000"\n')
+    (here / "many.csv").write_text(f"generator,not_identified,n\ncontrol,0,{HUGE}\n")
     (here / "file").touch()
+    before = sorted(here.iterdir())
     yield here
-    assert sorted(each.name for each in here.iterdir()) == ["deep.json", "deep.toml", "file", "list.json"]
+    assert sorted(here.iterdir()) == before
 
 
 @pytest.mark.parametrize(
@@ -48,6 +53,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (("worker", "block", "study", "nobody", "--reason", "r"), "no worker 'nobody' is known"),
         (("study", "create", "x" * 300), "cannot be the name of a study"),
         (("study", "create", "new", "--file", "deep.toml"), "deep.toml is not valid TOML: nested too deeply"),
+        (("study", "create", "new", "--file", "many.toml", *TWO), "design.stories: must be less than"),
+        (("study", "create", "new", "--file", "split.toml", *TWO), "design.split: contains U+0000"),
         (("study", "enlarge", "study", "--annotators", "8", "--reason", "a\x01", "--yes"), "contains U+0001"),
         (("stories", "list", "--first", HUGE), "is not in the range"),
         (("generate", "--generator", "human", "--as", "x", "--stories", HUGE), "is not in the range"),
@@ -56,6 +63,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (("generate", "--generator", "human", "--as", "x" * 300), "cannot be a generator's name"),
         (("questions", "check", "rate", "--answers", f"x = {'[' * 9999}"), "is not TOML: nested too deeply"),
         (("market", "serve", "--public-url", "http://["), "cannot be reached at 'http://['"),
+        (("score", "--counts", "many.csv"), "many.csv, line 2: nobody has shown so many passages"),
+        (("prolific", "serve", "--clock", "9999-12-31T23:59:59"), "is too far away"),
+        (("prolific", "serve", "--balance", "-5"), "an account cannot open with -5.00"),
+        (
+            ("--database", "postgresql://host:abc/x", "status", "study"),
+            "setting 'database' (from flag): Port",
+        ),
+        (("--database", "postgresql://[::1/x", "status", "study"), "from flag): Invalid"),
+        (
+            ("--database", "postgresql://h/x?connect_timeout=a", "status", "study"),
+            "bad value for connect_timeout",
+        ),
         (("market", "fund", "5", "--database", "file"), "file is empty"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
