@@ -77,6 +77,8 @@ def effects(answers: Judgments, kept: Flags, level: float, seed: int) -> Effects
     """All effects over the `kept` responses."""
     human, system = kept & answers.is_role(Role.HUMAN), kept & answers.is_role(Role.SYSTEM)
     detected = 1.0 - answers.outcomes
+    # In one order: otherwise the last digit of a sum would depend on that of the lines.
+    machines = answers.in_order(system)
 
     def trend() -> Learning | NotEstimable:
         if answers.order is None:
@@ -93,7 +95,9 @@ def effects(answers: Judgments, kept: Flags, level: float, seed: int) -> Effects
             else NotEstimable("no Human passage was judged")
         ),
         position=estimated(
-            lambda: position_effect(detected[system], answers.position[system], answers.generator[system])
+            lambda: position_effect(
+                detected[machines], answers.position[machines], answers.generator[machines]
+            )
         ),
         learning=estimated(trend),
         by_order=_by_order(answers, system),
