@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
-from waitress.task import ThreadedTaskDispatcher, WSGITask
+from waitress.task import ThreadedTaskDispatcher
 
 from humaneval.errors import PrerequisiteError
 
@@ -40,8 +40,6 @@ SECONDS_TO_ASK = 3.0
 SECONDS_TO_READ = 10.0
 """The same for one that does not read its answer."""
 LOOK_SECONDS = 0.5
-MOST_COPIED = 65_536
-"""How many bytes are put behind the head of an answer."""
 BACKLOG = 256
 """How many connections may wait for a socket to take them."""
 
@@ -154,36 +152,12 @@ class Servers:
             self._servers.clear()
 
 
-class _Answer(WSGITask):  # type: ignore[misc]  # as below
-    """The head of an answer and what follows it leave together: else the browser is woken twice."""
-
-    def build_response_header(self) -> bytes:
-        self.channel.head = super().build_response_header()
-        return b""
-
-    def write(self, data: bytes) -> None:
-        super().write(data)
-        if self.channel.head:  # nothing followed
-            self.channel.write_soon(b"")
-
-
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
     """A connection, and since when it has sent no complete request."""
 
-    task_class = _Answer
-
     def __init__(self, *args: Any, **options: Any) -> None:
         self.since = time.monotonic()
-        self.head = b""
-        """Of an answer of which nothing was sent yet."""
         super().__init__(*args, **options)
-
-    def write_soon(self, data: Any) -> Any:
-        head, self.head = self.head, b""
-        if head and len(data) > MOST_COPIED:
-            super().write_soon(head)
-            head = b""
-        return super().write_soon(head + data if head else data)
 
     def received(self, data: bytes) -> Any:
         before = self.request
