@@ -70,6 +70,7 @@ GROUND = {
     "progress",
     "web_server",
     "timed_replies",
+    "log_limits",
     "kinds",
     "free_text",
     "csv_file",

@@ -22,6 +22,7 @@ from waitress import wasyncore
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, PrerequisiteError
+from humaneval.log_limits import log_rarely
 from humaneval.running.watch import Ending
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
@@ -32,7 +33,6 @@ from humaneval.web_server import (
     _Dispatcher,
     _Ranked,
     listen,
-    log_rarely,
     until_told,
     waiting,
 )
