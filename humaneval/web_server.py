@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -52,16 +51,6 @@ BACKLOG = 256
 RANKS = 4
 Rank = Callable[[str, str], int]
 """Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
-
-
-def failure(error: BaseException | None) -> str:
-    """What a log says of an error: its classes, and the lines of code. A message may hold an id of a person:
-    PostgreSQL's about a value that is there already does."""
-    lines: list[str] = []
-    while error is not None:
-        lines += [type(error).__name__, *(line.rstrip() for line in traceback.format_tb(error.__traceback__))]
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "\n".join(lines)
 
 
 class Servers:

@@ -15,7 +15,6 @@ from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
-from humaneval.log_limits import log_rarely
 from humaneval.market.faults.admin import TOKEN, admin_blueprint
 from humaneval.market.faults.effects import WithTrouble
 from humaneval.market.faults.kinds import TroubleSource
@@ -35,6 +34,7 @@ from humaneval.market.security import Seals
 from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
+from humaneval.server_logs import log_rarely
 from humaneval.store.types import now
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from humaneval.market.protocol.identifiers import new_request_id
 from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.protocol.shapes import faults, operation_model, read_times, write_times
 from humaneval.market.tables.database import BUSY, Clock
-from humaneval.web_server import failure
+from humaneval.server_logs import failure
 
 _log = logging.getLogger(__name__)
 

@@ -33,6 +33,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from humaneval import web_server
 from humaneval.errors import HumanEvalError, StoreError
+from humaneval.server_logs import failure
 from humaneval.store.engine import batches, connected, writing
 
 T = TypeVar("T")
@@ -102,7 +103,7 @@ class Writer:
                     batch[0].outcome.set_exception(error)
                     continue
                 if not isinstance(error, HumanEvalError):
-                    _log.warning("writes that shared a commit run again alone: %s", web_server.failure(error))
+                    _log.warning("writes that shared a commit run again alone: %s", failure(error))
                 for each in batch:
                     self._run_alone(each)
             except BaseException as error:  # nobody may wait for ever

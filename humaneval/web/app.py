@@ -17,7 +17,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.log_limits import log_rarely
+from humaneval.server_logs import failure, log_rarely
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
@@ -32,7 +32,7 @@ from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
 from humaneval.web.tokens import Tokens, last_unmarked
-from humaneval.web_server import SECONDS_TO_FINISH, Servers, failure, listen, until_told
+from humaneval.web_server import SECONDS_TO_FINISH, Servers, listen, until_told
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS, COMPUTING = 64, 4

@@ -18,7 +18,7 @@ from humaneval.crowd.panel_postbacks import perform_postbacks
 from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
-from humaneval.web_server import failure
+from humaneval.server_logs import failure
 
 STOP_SECONDS = 10
 QUIET_SECONDS, LONGEST_SECONDS = 0.5, 5.0

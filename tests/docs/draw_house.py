@@ -70,7 +70,7 @@ GROUND = {
     "progress",
     "web_server",
     "timed_replies",
-    "log_limits",
+    "server_logs",
     "kinds",
     "free_text",
     "csv_file",

@@ -22,8 +22,8 @@ from waitress import wasyncore
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, PrerequisiteError
-from humaneval.log_limits import log_rarely
 from humaneval.running.watch import Ending
+from humaneval.server_logs import log_rarely
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker

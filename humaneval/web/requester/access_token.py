@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
+from humaneval.server_logs import failure
 from humaneval.store.engine import writing
 from humaneval.store.meta import stored_secret
 from humaneval.web import infilling
@@ -18,7 +19,6 @@ from humaneval.web.infilling import Desk
 from humaneval.web.requester import pages
 from humaneval.web.requester.platform_status import Heard
 from humaneval.web.requester.render import page
-from humaneval.web_server import failure
 
 FOLDER = "requester"
 SECRET = "requester's token"

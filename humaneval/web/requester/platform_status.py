@@ -14,9 +14,9 @@ from humaneval.crowd.published_hits import published_at
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.uncollected import There, ask, still_new
 from humaneval.errors import HumanEvalError
+from humaneval.server_logs import failure
 from humaneval.store.types import now
 from humaneval.study.stored import Study
-from humaneval.web_server import failure
 
 FRESH_SECONDS = 20.0
 """How long an answer counts. People who look on must not make us ask often."""

@@ -1,14 +1,25 @@
-"""Keeps strangers from filling a log: of each kind, one line a minute."""
+"""What servers write into their logs: no ids of people, and of each kind one line a minute."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Callable
 
 SECONDS_BETWEEN, MOST_KINDS = 60.0, 1000
 """Between two lines of a kind in a log; and how many kinds are remembered."""
+
+
+def failure(error: BaseException | None) -> str:
+    """What a log says of an error: its classes, and the lines of code. A message may hold an id of a person:
+    PostgreSQL's about a value that is there already does."""
+    lines: list[str] = []
+    while error is not None:
+        lines += [type(error).__name__, *(line.rstrip() for line in traceback.format_tb(error.__traceback__))]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(lines)
 
 
 class _Rarely(logging.Filter):
