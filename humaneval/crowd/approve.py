@@ -163,7 +163,9 @@ def would_approve(
     refuse_by_file(at)
     with reading(at.engine) as session:
         chosen = _to_approve(session, at, assignments, undo_rejection)
-        costs = [assignment_cost(session, at, session.get_one(HitRow, one.hit_id)) for one in chosen]
+        hits = {one.hit_id: session.get_one(HitRow, one.hit_id) for one in chosen}
+        each = {number: assignment_cost(session, at, hit) for number, hit in hits.items()}
+        costs = [each[one.hit_id] for one in chosen]
     zero = Decimal("0.00")
     cost = Cost(sum((one.rewards for one in costs), zero), sum((one.fees for one in costs), zero))
     return Pending(tuple(one.external_id for one in chosen), cost)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.participants import compensation_of
@@ -21,17 +21,9 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
 
     Raises UsageError if there is none, and PlatformError if it is not submitted yet.
     """
-    given, external_id = external_id, platform_id(session, at, external_id)
-    found = session.scalars(
-        select(AssignmentRow)
-        .where(
-            AssignmentRow.study_id == at.id,
-            AssignmentRow.endpoint == at.endpoint,
-            AssignmentRow.external_id == external_id,
-            AssignmentRow.state != "superseded",
-        )
-        .order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
-    ).first()
+    given, found = external_id, _that_counts(session, at, external_id)
+    if found is None and (external_id := platform_id(session, at, given)) != given:
+        found = _that_counts(session, at, external_id)
     if found is None:
         elsewhere = session.scalars(
             select(AssignmentRow.endpoint).where(
@@ -54,8 +46,9 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             f"See those that it has: `{command('review', at.name, '--to', at.endpoint)}`.\n"
             f"Also, if it was submitted since: `{command('collect', at.name, '--to', at.endpoint)}`.",
         )
-    lost = GONE in figures_there(session, found.hit_id)
-    if found.state == TAKEN_IN or (lost and found.state in ("opened", "answered")):
+    if found.state == TAKEN_IN or (
+        found.state in ("opened", "answered") and GONE in figures_there(session, found.hit_id)
+    ):
         raise PlatformError(
             f"{at.endpoint} no longer has assignment {given}: nothing can be decided or paid for it there",
             settled(session, at, found)
@@ -74,6 +67,24 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             f"Run `{command('collect', at.name, '--to', at.endpoint)}` when it is.",
         )
     return found
+
+
+def _that_counts(session: Session, at: StudyAtPlatform, external_id: str) -> AssignmentRow | None:
+    of = {"study": at.id, "at": at.endpoint, "external": external_id}
+    return session.scalars(_THAT_COUNTS, of).first()
+
+
+# All work of a study may be named, so it is built once.
+_THAT_COUNTS = (
+    select(AssignmentRow)
+    .where(
+        AssignmentRow.study_id == bindparam("study"),
+        AssignmentRow.endpoint == bindparam("at"),
+        AssignmentRow.external_id == bindparam("external"),
+        AssignmentRow.state != "superseded",
+    )
+    .order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
+)
 
 
 def platform_id(session: Session, at: StudyAtPlatform, shown: str) -> str:

@@ -77,11 +77,7 @@ def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
 
 def _intended(session: Session, endpoint: str, operation: str, subject: str) -> OutboxRow | None:
     """The row of one write, if it was intended."""
-    return session.scalar(
-        select(OutboxRow).where(
-            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
-        )
-    )
+    return session.scalar(_WRITE, {"at": endpoint, "what": operation, "about": subject})
 
 
 def intend(
@@ -266,6 +262,11 @@ def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
 
 # Statements with parameters, made once: making a statement takes longer than running it, and loading the row
 # takes even longer.
+_WRITE = select(OutboxRow).where(
+    OutboxRow.endpoint == bindparam("at"),
+    OutboxRow.operation == bindparam("what"),
+    OutboxRow.subject == bindparam("about"),
+)
 _OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import and_, func, select, true, update
+from sqlalchemy import and_, bindparam, func, select, true, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import (
@@ -90,10 +90,12 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 def compensation_of(session: Session, assignment: AssignmentRow) -> PaymentRow | None:
     """The line of the books that compensates for this work, due or paid, at the platform or elsewhere."""
-    made_good = select(PaymentRow).where(
-        PaymentRow.assignment_id == assignment.id, PaymentRow.kind == COMPENSATION
-    )
-    return session.scalar(made_good)
+    return session.scalar(_MADE_GOOD, {"of": assignment.id})
+
+
+_MADE_GOOD = select(PaymentRow).where(
+    PaymentRow.assignment_id == bindparam("of"), PaymentRow.kind == COMPENSATION
+)
 
 
 def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -> bool:
