@@ -141,8 +141,9 @@ def _known(session: Session, endpoint: str, who: str) -> int | None:
 
 def _as_new(endpoint: str, who: str, new: bool) -> str:
     """The id of a worker who is new here. Raises UsageError if nobody new is wanted, or this is no id."""
-    given = who.strip()
-    form = _MTURK_ID if endpoint in ("local", *BY_RULE) else _ID
+    given, form = who.strip(), _ID
+    if endpoint in ("local", *BY_RULE):
+        given, form = given.upper(), _MTURK_ID
     if new and not _PSEUDONYM.fullmatch(given.lower()) and form.fullmatch(given):
         return given
     raise UsageError(

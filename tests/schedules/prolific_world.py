@@ -8,6 +8,7 @@ straight into their WSGI applications.
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -102,6 +103,8 @@ class ProlificWorld:
             )
         self.faults = Faults((), of=ProlificFault, sleep=lambda _: None)
         self.ahead, self.dies_in, self.bonuses = timedelta(), 0, set[str]()
+        self.passed = 0.0
+        """Seconds in all schedules so far: a server's own clock never goes back."""
         self.reached: Counter[str] = Counter()
         """What happened in all schedules so far."""
         # What is asked for together is there at the second look.
@@ -109,7 +112,7 @@ class ProlificWorld:
         self.site = create_prolific_app(self.there, self.faults).test_client(use_cookies=False)
         self.platform = self._platform()
         settings = Settings(prolific_url=PROLIFIC, public_url=FORMS, secret_key="k" * 40)
-        checker = Checker(lambda endpoint, study: self.at())
+        checker = Checker(lambda endpoint, study: self.at(), lambda: time.monotonic() + self.passed)
         self.forms = create_app(settings, self.engine, checker=checker).test_client(use_cookies=False)
         event.listen(Session, "before_commit", self._before_commit)
         event.listen(Session, "after_commit", self._after_commit)
@@ -134,6 +137,7 @@ class ProlificWorld:
             shutil.copy(template / name, self._folder / name)
         self.faults.replace(read_line(FAULTS, ProlificFault), seed)
         self.ahead, self.dies_in, self.bonuses = timedelta(), 0, set()
+        self.passed += 3600  # nothing of the last schedule is waited for
 
     def leave(self) -> None:
         event.remove(Session, "before_commit", self._before_commit)
@@ -147,6 +151,7 @@ class ProlificWorld:
     def _pass(self, seconds: float) -> None:
         """Instead of waiting, time passes for everybody."""
         self.ahead += timedelta(seconds=seconds)
+        self.passed += seconds
 
     def at(self) -> StudyAtPlatform:
         return open_study_at(self.engine, STUDY, self.platform)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, invariant, multiple, precondition, rule
@@ -16,6 +17,7 @@ from sqlalchemy import select
 from humaneval.fees import bonus_fee
 from humaneval.market.assignments import accept
 from humaneval.market.hits import described
+from humaneval.market.protocol.paging import TOKEN_LIFE
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.hits import Hit
@@ -36,8 +38,8 @@ LISTS = {
 class Pager:
     """A reader of a list, page by page, while other things happen in between."""
 
-    def __init__(self, operation: str, params: dict[str, Any], there: set[str]) -> None:
-        self.operation, self.params = operation, params
+    def __init__(self, operation: str, params: dict[str, Any], there: set[str], now: datetime) -> None:
+        self.operation, self.params, self.given = operation, params, now
         self.seen: Counter[str] = Counter()
         self.throughout = there
         """The rows that were in the list at every moment since the beginning."""
@@ -184,7 +186,7 @@ class AnyOrderMachine(MoneyMachine):
     @rule(hit=hits, operation=st.sampled_from(sorted(LISTS)))
     def begin_to_read(self, hit: str, operation: str) -> None:
         params = {"HITId": hit} if operation in ("ListAssignmentsForHIT", "ListBonusPayments") else {}
-        self.pagers.append(Pager(operation, params, self.whole(operation, params)))
+        self.pagers.append(Pager(operation, params, self.whole(operation, params), self.now))
         self.turn(self.pagers[-1])
 
     @precondition(lambda self: bool(self.pagers))
@@ -195,11 +197,16 @@ class AnyOrderMachine(MoneyMachine):
 
     def turn(self, pager: Pager) -> None:
         """Read one more page; after the last one, check what was read."""
+        if self.now - pager.given > TOKEN_LIFE:
+            with pytest.raises(RefusedError, match="NextToken is too old"):
+                self.market.perform(pager.operation, {**pager.params, "MaxResults": 1})
+            self.pagers.remove(pager)
+            return
         name, key = LISTS[pager.operation]
         page = self.market.perform(pager.operation, {**pager.params, "MaxResults": 1})
         pager.seen.update(each[key] for each in page[name])
         if "NextToken" in page:
-            pager.params["NextToken"] = page["NextToken"]
+            pager.params["NextToken"], pager.given = page["NextToken"], self.now
             return
         assert pager.throughout <= pager.seen.keys()
         assert all(pager.seen[each] == 1 for each in pager.throughout)

@@ -123,7 +123,8 @@ def test_X46_r_reaches_the_marketplace_under_amazons_address(run: Run, tmp_path:
         'call <- curl::new_handle(copypostfields = "{}")\n'
         f'cat(rawToChar(curl::curl_fetch_memory("https://{PRODUCTION}/", call)$content))\n'
     )
-    if shutil.which("Rscript") is None:
+    there = ("Rscript", "-e", 'quit(status = !requireNamespace("curl", quietly = TRUE))')
+    if shutil.which("Rscript") is None or subprocess.run(there, check=False).returncode:
         lacking("R", "apt-get install r-base-core r-cran-curl")
     assert "MissingAuthenticationToken" in said(run("Rscript", script))["__type"]
 
