@@ -17,8 +17,8 @@ from humaneval.foreign.judged import LINE, NUMBER, VALUE, judged
 from humaneval.foreign.mapping import PLACE, ROLES, likely
 from humaneval.foreign.responses import DETECTION, Asked
 from humaneval.foreign.sheet import Sheet, at
-from humaneval.scoring.asked import COLUMN, LENGTH, SETTINGS, settings_in
-from humaneval.scoring.questions.question import DETECT, question_names
+from humaneval.scoring.asked import COLUMN, LENGTH, settings_in
+from humaneval.scoring.questions.question import DETECT, SETTINGS, question_names
 from humaneval.scoring.questions.rate import NAMES, POINTS, TAKEN, may_name
 from humaneval.text import alike, counted, listed
 

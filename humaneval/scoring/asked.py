@@ -12,13 +12,11 @@ import pandas as pd
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES
 from humaneval.errors import InputError, UsageError
 from humaneval.scoring.columns import REQUIRED, refuse
-from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
+from humaneval.scoring.questions.question import DETECT, SETTINGS, Question, Settings, load_question
 
 COLUMN = "question"
 LENGTH = "sentences"
 """The column that says how many sentences the passages have, where there are not five."""
-SETTINGS = "settings"
-"""The column with the section `[answers]` of the study file, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)

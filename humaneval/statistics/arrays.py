@@ -7,7 +7,6 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from humaneval.errors import InputError, UsageError
@@ -90,6 +89,8 @@ class Labels:
     @property
     def missing(self) -> Flags:
         """Which entries have no label (None, NaN, NaT)."""
+        import pandas as pd
+
         return np.array([bool(pd.isna(name)) for name in self.names] + [False])[self.codes]
 
 
@@ -99,6 +100,8 @@ def encoded(column: Any, *, ordered: bool = False) -> Labels:
     The codes follow the first appearance of the labels. With `ordered` they follow the labels themselves, so
     that no order of lines changes them: what draws at random needs that.
     """
+    import pandas as pd
+
     values = column if isinstance(column, pd.Series | pd.Index) else np.asarray(column)
     if isinstance(values, np.ndarray) and values.dtype.kind in "US":
         values = values.astype(object)

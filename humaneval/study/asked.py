@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func
 
 from humaneval.domain import Role
-from humaneval.scoring.asked import SETTINGS
-from humaneval.scoring.questions.question import Answer, Question, Settings, Truth
+from humaneval.scoring.questions.question import SETTINGS, Answer, Question, Settings, Truth
 from humaneval.store.tables import GeneratorRow, PassageRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile

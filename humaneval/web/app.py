@@ -25,12 +25,13 @@ from humaneval.store.identity import Identity
 from humaneval.store.meta import stored_secret
 from humaneval.store.together import Reader, Writer
 from humaneval.study.stored import without_question
-from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, requester, security
+from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, security
 from humaneval.web.forms import Context
 from humaneval.web.giving_way import OpenForms
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
+from humaneval.web.requester import access_token
 from humaneval.web.tokens import Tokens, last_unmarked
 from humaneval.web_server import SECONDS_TO_FINISH, Servers, listen, until_told
 
@@ -117,7 +118,7 @@ def create_app(
     app.register_blueprint(prolific_events.blueprint)
     app.register_blueprint(prolific_forms.blueprint)
     answer_only(app, (settings.public_url, host or settings.host))
-    requester.install(app, requester_token, requester_at, requester_desk)
+    access_token.install(app, requester_token, requester_at, requester_desk)
     security.install(app)
     return app
 

@@ -157,7 +157,7 @@ def _lines(function: ast.FunctionDef) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1 - docstring
 
 
-HEAVY = {"alembic", "matplotlib", "punkt", "rich", "scipy", "torch", "transformers"}
+HEAVY = {"alembic", "matplotlib", "pandas", "punkt", "rich", "scipy", "torch", "transformers"}
 """Libraries that take a tenth of a second or more to load, or that masks are drawn without: punkt."""
 
 EXTRAS = {"filelock", "huggingface_hub", "openpyxl", "pyarrow", "ray", "safetensors", "tokenizers"}

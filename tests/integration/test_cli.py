@@ -163,6 +163,18 @@ print("loaded:", [name for name in heavy if name in sys.modules])
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
+def test_verbs_of_every_day_load_nothing_that_computes() -> None:
+    source = """
+import sys
+import humaneval.cli.collect, humaneval.cli.status
+print("loaded:", [name for name in ("numpy", "pandas", "scipy") if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
 def test_no_verb_that_needs_no_model_loads_torch(tmp_path: Path) -> None:
     for name in ("torch", "transformers"):  # stand-ins that leave a trace when they are loaded
         (tmp_path / f"{name}.py").write_text(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from humaneval.scoring.questions.in_r import InR, of_scale
-from humaneval.statistics.arrays import Flags
-from humaneval.statistics.sign_flips import Alternative
 
 if TYPE_CHECKING:
     from humaneval.scoring.judgments import Judgments
     from humaneval.scoring.questions.question import Scale, Settings
+    from humaneval.statistics.arrays import Flags
     from humaneval.statistics.score_intervals import PairedDifference
+    from humaneval.statistics.sign_flips import Alternative
 
 
 @dataclass(frozen=True, slots=True)

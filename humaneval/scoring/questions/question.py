@@ -26,6 +26,8 @@ from humaneval.text import listed
 GROUP = "humaneval.questions"
 DETECT = "detect"
 """The question of a study file that names none."""
+SETTINGS = "settings"
+"""The column of a table with the section `[answers]` of the study file, as JSON."""
 CHOICE = "choice"
 """The name of the only answer field of most questions."""
 
