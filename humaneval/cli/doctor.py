@@ -16,9 +16,9 @@ from humaneval.crowd.doctor import Finding, look, said_by
 from humaneval.crowd.published_hits import up
 from humaneval.errors import HumanEvalError
 from humaneval.market.protocol.addresses import is_loopback
+from humaneval.running.listening import Listening, find
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
-from humaneval.running.servers import Listening, find
 from humaneval.settings import Settings
 from humaneval.store.engine import open_engine, shown
 from humaneval.store.heartbeat import beat

@@ -18,7 +18,7 @@ from humaneval.crowd.published_hits import PUBLISH
 from humaneval.crowd.signatures import with_secret
 from humaneval.errors import PrerequisiteError, UsageError
 from humaneval.market.protocol.addresses import is_loopback
-from humaneval.running.servers import HERE, Listening, find, is_market_of
+from humaneval.running.listening import HERE, Listening, find, is_market_of
 from humaneval.settings import DEFAULT, KEPT, Loaded, Settings
 from humaneval.store.addresses import keep_addresses, kept_addresses
 from humaneval.store.engine import reading

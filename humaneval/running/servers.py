@@ -1,12 +1,9 @@
-"""The marketplace and the form server in threads of this program, and what answers at an address."""
+"""The marketplace and the form server in threads of this program."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,84 +13,20 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import StoreError
 from humaneval.infills.free_text import alone, found_offers
 from humaneval.market import MarketServer, Mode, open_market
-from humaneval.market.health import NAME
 from humaneval.market.keys import read_pairs
 from humaneval.market.panel.invitations import invitation
-from humaneval.market.security import Seals
 from humaneval.market.serving import is_local
 from humaneval.market.tables.database import known_account
+from humaneval.running.listening import HERE
 from humaneval.settings import Settings
 from humaneval.web.app import create_app, running
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
-from humaneval.web.requester import requester_address
 
 OpenAt = Callable[[str, str], StudyAtPlatform]
 """Opens a study at an endpoint, both by name, with the requester's keys."""
-
-HERE = "127.0.0.1"
-PATIENCE_SECONDS = 3.0
-EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-"""An address that means all of this machine, and one of them that can be called."""
-
-
-class Listening(StrEnum):
-    """What answers at a port."""
-
-    NOTHING = "nothing"
-    OURS = "the form server of this database"
-    FORMS = "another form server"
-    MARKET = "a marketplace"
-    OTHER_MARKET = "the marketplace of another folder"
-    OTHER = "another program"
-
-
-def find(host: str, port: int, token: str) -> Listening:
-    """What answers there. `token` opens the requester's pages of this database."""
-    host = EVERYWHERE.get(host, host)
-    try:
-        with socket.create_connection((host, port), timeout=PATIENCE_SECONDS):
-            pass
-    except OSError:
-        return Listening.NOTHING
-    calls = "MTurkRequesterServiceV20170117.GetAccountBalance"
-    headers = {"X-Amz-Target": calls, "Content-Type": "application/x-amz-json-1.1"}
-    connection = HTTPConnection(host, port, timeout=PATIENCE_SECONDS)
-    try:
-        connection.request("GET", requester_address("", token))
-        answer = connection.getresponse()
-        answer.read()
-        if answer.getheader("Server") == "humaneval":
-            return Listening.OURS if answer.status == 200 else Listening.FORMS
-        connection.request("POST", "/", b"{}", headers)
-        answer = connection.getresponse()
-        kind = answer.getheader("Content-Type", "")
-        return Listening.MARKET if kind.startswith("application/x-amz-json") else Listening.OTHER
-    except (OSError, HTTPException):
-        return Listening.OTHER
-    finally:
-        connection.close()
-
-
-def is_market_of(file: Path, port: int) -> bool:
-    """Whether the marketplace that answers at a port of this machine is the one of this file."""
-    if not file.is_file():
-        return False
-    connection = HTTPConnection(HERE, port, timeout=PATIENCE_SECONDS)
-    try:
-        engine = open_market(file)
-        try:
-            name = Seals(known_account(engine).signing_key).name
-        finally:
-            engine.dispose()
-        connection.request("GET", "/health")
-        return connection.getresponse().getheader(NAME) == name
-    except (OSError, HTTPException, StoreError):
-        return False
-    finally:
-        connection.close()
 
 
 class Market(NamedTuple):
