@@ -147,7 +147,7 @@ def _as_new(endpoint: str, who: str, new: bool) -> str:
     if new and not _PSEUDONYM.fullmatch(given.lower()) and form.fullmatch(given):
         return given
     raise UsageError(
-        f"no worker {panels_id(given)!r} is known at {endpoint}",
+        f"no worker {panels_id(who.strip())!r} is known at {endpoint}",
         f"`{command('worker', 'list', 'STUDY')}` lists a study's workers.",
     )
 
