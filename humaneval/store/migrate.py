@@ -174,7 +174,7 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # two programs may copy at once
     _remove_unfinished(target.parent, source.stem)
     try:
-        if target.exists():
+        if given is not None and target.exists():  # a name of our own that is taken is given up below
             raise FileExistsError
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
