@@ -10,7 +10,14 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from io import BufferedReader, RawIOBase
 from socket import socket
 from typing import Any
-from urllib.request import BaseHandler, HTTPHandler, HTTPSHandler, OpenerDirector, build_opener
+from urllib.request import (
+    BaseHandler,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    build_opener,
+)
 
 import urllib3
 from urllib3.connection import HTTPConnection as PooledConnection
@@ -83,6 +90,13 @@ class _Pool(urllib3.HTTPConnectionPool):
 
 class _SecurePool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _PooledSecureConnection
+
+
+class NoRedirect(HTTPRedirectHandler):
+    """For addresses that hold what is for their host alone: a redirect is an error."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
 
 
 def opener(*handlers: BaseHandler) -> OpenerDirector:

@@ -12,7 +12,7 @@ from functools import partial
 from http.client import HTTPException
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, getproxies
+from urllib.request import ProxyHandler, Request, getproxies
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -30,7 +30,7 @@ from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
-from humaneval.timed_replies import opener
+from humaneval.timed_replies import NoRedirect, opener
 
 POSTBACK = "postback"
 """The outbox operation that tells a panel about one person."""
@@ -162,15 +162,9 @@ class _Reply(NamedTuple):
     text: str
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """The address holds a token and a person's id, which are for this host alone."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
 def _called(address: str) -> _Reply:
-    panel = opener(ProxyHandler(getproxies()), _NoRedirect())
+    # The address holds a token and a person's id.
+    panel = opener(ProxyHandler(getproxies()), NoRedirect())
     try:
         with panel.open(Request(address, headers={"User-Agent": "humaneval"}), timeout=SECONDS) as answer:
             return _Reply(answer.status, answer.read(MOST_BYTES).decode("utf-8", "replace"))

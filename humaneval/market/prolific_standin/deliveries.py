@@ -20,7 +20,7 @@ from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.deadlines import let_time_pass
 from humaneval.market.prolific_standin.hooks import current_secret
 from humaneval.market.prolific_standin.tables import Event, Subscription
-from humaneval.timed_replies import opener
+from humaneval.timed_replies import NoRedirect, opener
 
 FIRST_PAUSE = timedelta(seconds=20)
 """Before the second try; each further pause is twice as long, with jitter: the twelfth is within a day."""
@@ -136,9 +136,4 @@ def _event(session: Any, event_id: str) -> Event | None:
     return found
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_OPENER = opener(urllib.request.ProxyHandler({}), _NoRedirect())
+_OPENER = opener(urllib.request.ProxyHandler({}), NoRedirect())

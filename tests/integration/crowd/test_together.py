@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -188,9 +188,9 @@ def contents(engine: Engine) -> dict[str, list[dict[str, object]]]:
         return {kind.__name__: sorted_rows(session.scalars(select(kind)).all()) for kind in KEPT}
 
 
-def sorted_rows(rows: object) -> list[dict[str, object]]:
+def sorted_rows(rows: Iterable[object]) -> list[dict[str, object]]:
     made: list[dict[str, object]] = []
-    for row in rows:  # type: ignore[attr-defined]
+    for row in rows:
         columns = [each.key for each in inspect(type(row)).column_attrs]
         made.append({name: getattr(row, name) for name in columns if name != "created_at"})
     return sorted(made, key=repr)
