@@ -188,13 +188,13 @@ def probe(device: str, name: str) -> dict[str, Any]:
     fp32: without graphs, and with them."""
     bench = prepare(name, device)
     rows = [row.ids for row in bench.rows(8, 5, 1)]
-    more = torch.arange(100, 100 + 40 * 8, device=device).view(40, 8)
+    more = torch.arange(100, 100 + 40 * 8).view(40, 8)
     differences = []
     with torch.inference_mode():
         for _ in range(3):  # from the second on, there are graphs
             run = steps(bench.model, rows, 41)
             found = [run.read().clone()]
-            found += [run.feed(more[at]).clone() for at in range(40)]
+            found += [run.feed(more[at].tolist()).clone() for at in range(40)]
             largest = 0.0
             for number, ids in enumerate(rows):
                 whole = torch.tensor([[*ids, *more[:, number].tolist()]], device=device)

@@ -114,9 +114,9 @@ def _above(
 
     least, *more = looks
     found = drawn_above(least, shares.numpy(), chance.numpy(), top_p, reference=reference)
-    tokens = torch.from_numpy(found.tokens)
-    if not found.whole.all():
-        rest = torch.from_numpy(~found.whole)
+    tokens = torch.tensor(found)
+    if min(found) < 0:
+        rest = tokens < 0
         left = shares[rest], chance[rest]
         if more:
             tokens[rest] = _above(more, *left, top_p, reference=reference)

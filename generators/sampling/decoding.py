@@ -20,6 +20,7 @@ from generators.sampling.choosing import Sampling, choose
 from generators.sampling.stepping import steps
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
     from transformers import PreTrainedModel
 
@@ -27,6 +28,9 @@ Stop = Callable[[Sequence[int]], bool]
 """Whether an answer is finished, given the ids that were drawn for it so far."""
 Count = Callable[[Sequence[int]], int]
 """The number of words that ids make."""
+Barred = tuple[bool, bool, bool]
+"""Whether a row may not draw a line end (its answer may have none), nor an end (it has too few words), nor a
+token that continues a word (its forced beginning is written, and nothing else yet)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ def draw(
                 kept = torch.tensor(order, device=model.device)
                 run.keep(kept)
                 active, fed, chance = [active[at] for at in order], [fed[at] for at in order], chance[kept]
-            logits = run.feed(torch.tensor(fed, device=model.device))
+            logits = run.feed(fed)
     return [row.written for row in rows]
 
 
@@ -151,15 +155,10 @@ class _Row:
         return self.prompt.answers[len(self.written) - 1]
 
     @property
-    def at_beginning(self) -> bool:
-        """Whether its forced beginning is written, and nothing else yet."""
-        return 0 < len(self.answer.forced) == len(self.written[-1].ids)
-
-    @property
-    def may_end(self) -> bool:
-        """Whether it has enough words."""
-        answer = self.answer
-        return not answer.least or self.rules.count(self.written[-1].ids) >= answer.least
+    def barred(self) -> Barred:
+        answer, ids = self.answer, self.written[-1].ids
+        at_beginning = 0 < len(answer.forced) == len(ids)
+        return not answer.lines, 0 < answer.least > self.rules.count(ids), at_beginning
 
     def take(self, token: int, logprob: float) -> int:
         """Write a drawn token, or the one that replaces it; returns the id that the model reads next."""
@@ -196,31 +195,31 @@ class _Row:
 class _Limits:
     """Changes logits so that what is not allowed is not drawn."""
 
-    def __init__(self, rules: Rules, device: object) -> None:
-        import torch
-
-        def tensor(ids: Sequence[int]) -> Tensor:
-            return torch.tensor(list(ids), dtype=torch.long, device=device)  # type: ignore[arg-type]  # the type is that of model.device
-
-        self.forbidden, self.line_ends, self.ends, self.continuing = map(
-            tensor, (rules.forbidden, rules.line_ends, rules.ends, rules.continuing)
-        )
+    def __init__(self, rules: Rules, device: torch.device) -> None:
+        self.rules, self.device = rules, device
+        self.banned: dict[Barred, Tensor] = {}
 
     def apply(self, logits: Tensor, rows: Sequence[_Row]) -> None:
         """Set the logits of the tokens that a row may not draw to minus infinity."""
         import torch
 
-        never = float("-inf")
-        logits.index_fill_(-1, self.forbidden, never)
-        for banned, barred in (
-            (self.line_ends, [not row.answer.lines for row in rows]),
-            (self.ends, [not row.may_end for row in rows]),
-            (self.continuing, [row.at_beginning for row in rows]),
-        ):
-            if not len(banned) or not any(barred):
-                continue
-            if all(barred):
-                logits.index_fill_(-1, banned, never)
+        groups: dict[Barred, list[int]] = {}
+        for at, row in enumerate(rows):
+            groups.setdefault(row.barred, []).append(at)
+        for barred, members in groups.items():
+            banned = self._banned(barred)
+            if len(groups) == 1:
+                logits.index_fill_(-1, banned, float("-inf"))
             else:
-                which = torch.tensor([at for at, is_barred in enumerate(barred) if is_barred])
-                logits[which.to(logits.device)[:, None], banned] = never
+                which = torch.tensor(members, device=self.device)
+                logits[which[:, None], banned] = float("-inf")
+
+    def _banned(self, barred: Barred) -> Tensor:
+        import torch
+
+        if barred not in self.banned:
+            rules = self.rules
+            parts = zip(barred, (rules.line_ends, rules.ends, rules.continuing), strict=True)
+            ids = {*rules.forbidden, *(one for is_barred, part in parts if is_barred for one in part)}
+            self.banned[barred] = torch.tensor(sorted(ids), dtype=torch.long, device=self.device)
+        return self.banned[barred]

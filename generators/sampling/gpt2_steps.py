@@ -99,22 +99,23 @@ class Gpt2Steps:
         logits = self._logits(states)
         return logits if once else logits[owner]
 
-    def feed(self, tokens: Tensor) -> Tensor:
+    def feed(self, tokens: Sequence[int]) -> Tensor:
         import torch
         from torch.nn.functional import scaled_dot_product_attention as attend
 
         if self.replay is not None:
-            return self.replay.feed(tokens, self._replayed)
-        at, rows, body = self.filled, tokens.shape[0], self.body
+            return self.replay.feed(torch.tensor(tokens, device=self.device), self._replayed)
+        at, rows, body = self.filled, len(tokens), self.body
         if rows == 1 and self.layers.alone is not None:
             if self.alone is None:
                 columns = self.real[0, :at].nonzero()[:, 0]
                 self.alone = SingleRow(self.layers.alone, self.seen, columns, self.last)
-            return self.alone.feed(int(tokens))
+            return self.alone.feed(tokens[0])
         mask = self.real[:, None, None, : at + 1] if self.padded else None
         # A finished row that is still in the batch may be at the last position of the model.
         place = self.lengths.clamp(max=self.last)
-        states = torch.embedding(body.wte.weight, tokens) + torch.embedding(body.wpe.weight, place)
+        ids = torch.tensor(tokens, device=self.device)
+        states = torch.embedding(body.wte.weight, ids) + torch.embedding(body.wpe.weight, place)
         shape = (rows, 3, self.heads, 1, -1)
         # All layers are cut at once: for few rows, time goes with the number of operations.
         new = self.seen[:, :, :, at : at + 1].unbind()

@@ -7,8 +7,6 @@ nothing has to be sorted but their shares.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,39 +16,30 @@ MOST_CHANCE = 1 - 2**-20
 """Below 1 even in single precision, so that every number is passed by a sum."""
 
 Shares = NDArray[np.float32]
-Ids = NDArray[np.int64]
-
-
-class Drawn(NamedTuple):
-    """(B,) tokens, and whether a row's whole nucleus was among those that were looked at: only then is its
-    token drawn from it."""
-
-    tokens: Ids
-    whole: NDArray[np.bool_]
 
 
 def drawn_above(
     least: float, shares: Shares, chance: NDArray[np.float64], top_p: float, *, reference: bool
-) -> Drawn:
-    """One token for each row of (B, V) probabilities, among those that are at least so likely.
+) -> list[int]:
+    """One token for each row of (B, V) probabilities, among those that are at least so likely; -1 where a
+    part of the row's nucleus is less likely, or a share is not a number.
 
-    Of tokens that are equally likely, the first in the vocabulary are in the nucleus. A row with a share that
-    is not a number is never whole.
+    Of tokens that are equally likely, the first in the vocabulary are in the nucleus.
     """
     # Row by row: they have different numbers of likely tokens, and laying them out together takes longer.
-    tokens = [
-        _drawn(least, row, float(number), top_p, reference=reference)
-        for row, number in zip(shares, chance, strict=True)
+    return [
+        _drawn(least, row, number, top_p, reference=reference)
+        for row, number in zip(shares, chance.tolist(), strict=True)
     ]
-    found = np.array(tokens, np.int64)
-    return Drawn(found, found >= 0)
 
 
 def _drawn(least: float, shares: NDArray[np.float32], chance: float, top_p: float, *, reference: bool) -> int:
-    """A token of one row, or -1 if its nucleus is not whole."""
+    """A token of one row, or -1."""
     ids = (shares >= least).nonzero()[0]
     likely = shares[ids]
-    best = np.sort(likely)[::-1]
+    best = likely.copy()
+    best.sort()
+    best = best[::-1]
     mass = best.cumsum(dtype=np.float64).astype(best.dtype)  # as torch sums
     if not len(mass) or mass[-1] < top_p + MARGIN:
         return -1

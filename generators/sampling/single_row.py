@@ -157,7 +157,7 @@ class SingleRow:
         model, at, states, sums = self.model, self.filled, self.states, self.sums
         mixed, wide, shared, widened = self.mixed, self.wide, self.shared, self.widened
         np.add(model.words[token], model.places[min(at, self.last)], states)
-        seen = self.seen[:, :, :, : at + 1].unbind()
+        seen = self.seen.narrow(3, 0, at + 1).unbind()
         for number, layer in enumerate(model.layers):
             keys = 2 * number
             layer.mix(layer.before(shared).numpy(), mixed)

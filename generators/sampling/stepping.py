@@ -29,8 +29,8 @@ class Steps(Protocol):
     def read(self) -> Tensor:
         """Read the rows that were given; (B, V) logits after them."""
 
-    def feed(self, tokens: Tensor) -> Tensor:
-        """Read one more token for each row, (B,) int64 on the device; (B, V) logits after it."""
+    def feed(self, tokens: Sequence[int]) -> Tensor:
+        """Read one more token for each of B rows; (B, V) logits after it."""
 
     def keep(self, rows: Tensor) -> None:
         """Keep only these rows, in this order."""
@@ -93,10 +93,10 @@ class _AnySteps:
         logits: Tensor = output.logits[:, -1]
         return logits
 
-    def feed(self, tokens: Tensor) -> Tensor:
+    def feed(self, tokens: Sequence[int]) -> Tensor:
         import torch
 
-        self.ids = tokens[:, None]
+        self.ids = torch.tensor(tokens, device=self.mask.device)[:, None]
         self.mask = torch.cat([self.mask, self.mask.new_ones((len(tokens), 1))], dim=1)
         self.places = (self.places[:, -1:] + 1).clamp(max=self.last)
         return self._run()

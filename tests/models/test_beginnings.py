@@ -59,7 +59,7 @@ def test_rows_that_begin_alike_get_the_logits_of_single_rows(make: Any, layers: 
                 kept = [0, 6, 2, 5]  # the last in the place of one that has left
                 run.keep(torch.tensor(kept))
             if step < 3:
-                found = run.feed(more[kept, step])
+                found = run.feed(more[kept, step].tolist())
 
 
 @pytest.mark.parametrize("make", [tiny_gpt2, tiny_llama])
@@ -114,7 +114,7 @@ def test_a_single_row_is_that_of_whole_passes(
                 run = steps(model, rows, 8)
                 run.read()
                 for step, token in enumerate(more):
-                    found = run.feed(torch.full((1 if step > 1 else len(rows),), token))
+                    found = run.feed([token] * (1 if step > 1 else len(rows)))
                     if step == 1:
                         found = found[[kept]]
                         run.keep(torch.tensor([kept]))
@@ -140,7 +140,7 @@ def test_the_steps_follow_the_weights(activation: str) -> None:
         with torch.inference_mode():
             run = steps(model, ALIKE[:1], 2)
             run.read()
-            found = run.feed(torch.tensor([7]))[0]
+            found = run.feed([7])[0]
             exact = model(input_ids=torch.tensor([[*ALIKE[0], 7]])).logits[0, -1]
         assert torch.allclose(found, exact, atol=1e-4)
 

@@ -57,7 +57,7 @@ def test_G15_left_padded_batches_give_the_logits_of_single_rows(make: Any) -> No
             if step == 2:
                 kept = [2, 1]
                 run.keep(torch.tensor(kept))
-            found.append(run.feed(more[kept, step]))
+            found.append(run.feed(more[kept, step].tolist()))
             for at, row in enumerate(kept):
                 whole = torch.tensor([[*ROWS[row], *more[row, : step + 1].tolist()]])
                 exact = model(input_ids=whole).logits[0, -1]
@@ -322,5 +322,5 @@ def test_steps_with_fixed_shapes_and_addresses_give_the_same_logits() -> None:
             fixed.replay, fixed.cache = buffers, buffers.cache
             assert torch.allclose(run.read(), fixed.read(), atol=1e-5)
             for step in range(30):
-                tokens = more[:, step % 3]
+                tokens = more[:, step % 3].tolist()
                 assert torch.allclose(run.feed(tokens), fixed.feed(tokens), atol=1e-4), step
