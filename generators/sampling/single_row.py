@@ -28,6 +28,8 @@ Multiply = Callable[[Numbers, Numbers], object]
 """Write the product of the first, a vector, with weights, plus a bias, into the second."""
 LIGHT = 1 << 20
 """Bytes of weights by which one thread has multiplied one row before several begin."""
+CACHED = 16 << 20
+"""Bytes of weights that a processor's cache may hold from one token to the next."""
 MOST_COPIED = 16 << 20
 """Bytes of the output layer's weights that are copied once more, so that a row's products read them in their
 order."""
@@ -78,11 +80,13 @@ def row_layers(model: PreTrainedModel, head: Product) -> RowLayers | None:
     outer: Any = model.lm_head
     if type(outer) is torch.nn.Linear and outer.weight.nbytes <= (MOST_COPIED if alone else LIGHT):
         tables.append(_array(outer.weight.t().contiguous()))
-        head = _logits(tables[-1], outer.bias)
     use_huge_pages(Span(one.ctypes.data, one.ctypes.data + one.nbytes) for one in tables)
+    product = _product(sum(one.nbytes for one in tables))
+    if len(tables) > len(linear):
+        head = _logits(tables[-1], outer.bias, product)
     layers = []
     for block, modules in zip(body.h, blocks, strict=True):
-        mix, out, widen, narrow = (_multiply(_array(one.weight), one.bias) for one in modules)
+        mix, out, widen, narrow = (_multiply(_array(one.weight), one.bias, product) for one in modules)
         layers.append(Layer(norm(block.ln_1), mix, out, norm(block.ln_2), widen, narrow))
     words, places, wide = _array(body.wte.weight), _array(body.wpe.weight), linear[2].nf
     return RowLayers(words, places, wide, tuple(layers), norm(body.ln_f), head)
@@ -92,38 +96,43 @@ def _array(weight: Tensor) -> Numbers:
     return weight.detach().numpy()
 
 
-def _multiply(table: Numbers, bias: Tensor | None) -> Multiply:
+def _product(size: int) -> Callable[..., object]:
+    """The product of a vector and weights that is the quickest one for a model with `size` bytes of weights.
+
+    Both run on one thread. A model in the processor's cache is read the fastest by BLAS; any other by the one
+    that reads it without a break.
+    """
+    return np.dot if size <= CACHED and _one_thread() else partial(np.einsum, "i,ij->j")
+
+
+def _multiply(table: Numbers, bias: Tensor | None, product: Callable[..., object]) -> Multiply:
     """Multiplication with (in, out) weights."""
-    run: Callable[..., object] = np.dot
-    if table.nbytes > LIGHT or not _one_thread():
-        # It runs on one thread, and reads the weights without a break.
-        run = partial(np.einsum, "i,ij->j")
     if bias is None:
-        return lambda states, found: run(states, table, out=found)
+        return lambda states, found: product(states, table, out=found)
     more = _array(bias)
 
     def multiply(states: Numbers, found: Numbers) -> None:
-        run(states, table, out=found)
+        product(states, table, out=found)
         np.add(found, more, found)
 
     return multiply
 
 
 def _one_thread() -> bool:
-    """Whether products by NumPy have one thread. Its BLAS asks the environment, when it is loaded."""
+    """Whether BLAS has one thread for NumPy. It asks the environment, when it is loaded."""
     wanted = (os.environ.get(name) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"))
     return next(filter(None, wanted), str(os.cpu_count())) == "1"
 
 
-def _logits(table: Numbers, bias: Tensor | None) -> Product:
+def _logits(table: Numbers, bias: Tensor | None, product: Callable[..., object]) -> Product:
     import torch
 
-    multiply = _multiply(table, bias)
+    multiply = _multiply(table, bias, product)
 
     def head(states: Tensor) -> Tensor:
         found = np.empty(table.shape[1], np.float32)
         multiply(states.numpy()[0], found)
-        return torch.from_numpy(found)[None]
+        return torch.from_numpy(found).unsqueeze(0)
 
     return head
 
@@ -169,4 +178,4 @@ class SingleRow:
             layer.narrow(gelu(widened, approximate="tanh").numpy(), sums)
             np.add(states, sums, states)
         self.filled = at + 1
-        return model.head(model.last(shared)[None])
+        return model.head(model.last(shared).unsqueeze(0))
