@@ -175,6 +175,18 @@ print("loaded:", [name for name in ("numpy", "pandas", "scipy") if name in sys.m
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
+def test_verbs_that_ask_the_database_load_no_server() -> None:
+    source = """
+import sys
+import humaneval.cli.collect, humaneval.cli.status
+print("loaded:", [name for name in ("flask", "waitress") if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
 def test_no_verb_that_needs_no_model_loads_torch(tmp_path: Path) -> None:
     for name in ("torch", "transformers"):  # stand-ins that leave a trace when they are loaded
         (tmp_path / f"{name}.py").write_text(
