@@ -313,7 +313,7 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise PrerequisiteError(f"{host} is not an address of this machine") from None
+        raise PrerequisiteError(f"{host} is not an address of this machine", "Choose another host.") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
@@ -322,6 +322,6 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listening.close()
         raise PrerequisiteError(
             f"{who} cannot listen on {host}:{port}: {error.strerror}",
-            f"Choose another {'--host' if error.errno == errno.EADDRNOTAVAIL else '--port'}.",
+            f"Choose another {'host' if error.errno == errno.EADDRNOTAVAIL else 'port'}.",
         ) from None
     return listening
