@@ -73,8 +73,11 @@ def publish_hits(
     if offers:
         try:
             balance = _checked(at, offers.values())
-        except HumanEvalError:
-            drop_untried(at)
+        except HumanEvalError as error:
+            if not drop_untried(at):
+                error.hint += (
+                    " What is planned stays, because a part of it was tried: the next publish goes on."
+                )
             raise
         with writing(at.engine) as session:
             hold_study(session, at.id)

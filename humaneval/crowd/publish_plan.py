@@ -214,11 +214,12 @@ def _planned(
     )
 
 
-def drop_untried(at: StudyAtPlatform) -> None:
-    """Drop the plan if no call was made for any of it. Nothing is out then, and the study stays unused."""
+def drop_untried(at: StudyAtPlatform) -> bool:
+    """Drop the plan if no call was made for any of it, and say so. Nothing is out then, and the study stays
+    unused."""
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        _drop_untried(session, at)
+        return _drop_untried(session, at)
 
 
 def _drop_other_plan(session: Session, at: StudyAtPlatform, static: bool) -> None:

@@ -308,8 +308,9 @@ def test_C13_a_refusal_once_something_may_be_out_keeps_the_plan(
     before = planned(sqlite_engine)
     with market_engine.begin() as connection:
         connection.execute(text("UPDATE account SET available = 0"))
-    with pytest.raises(PlatformError, match=r"the balance at local is \$0\.00"):
+    with pytest.raises(PlatformError, match=r"the balance at local is \$0\.00") as refused:
         publish_it(sqlite_engine)
+    assert refused.value.hint.endswith("a part of it was tried: the next publish goes on.")
     assert planned(sqlite_engine).keys() == before.keys()
 
 
