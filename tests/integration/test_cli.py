@@ -166,7 +166,7 @@ print("loaded:", [name for name in heavy if name in sys.modules])
 def test_verbs_of_every_day_load_nothing_that_computes() -> None:
     source = """
 import sys
-import humaneval.cli.collect, humaneval.cli.publish, humaneval.cli.status
+import humaneval.cli.collect, humaneval.cli.publish, humaneval.cli.review, humaneval.cli.status
 print("loaded:", [name for name in ("numpy", "pandas", "scipy") if name in sys.modules])
 """
     done = subprocess.run(
