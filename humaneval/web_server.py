@@ -10,8 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
@@ -23,6 +22,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
 
 from humaneval.errors import PrerequisiteError
+from humaneval.request_turns import MOST_POOLED, Counted, Rank, RankedQueue
 
 if sys.platform != "win32":
     import resource
@@ -31,8 +31,8 @@ MOST_CONNECTIONS = 500
 MOST_FILES = 4096
 FILES_BESIDE = 24
 """Open files that are not connections: libraries, logs, and the database's, besides those of each thread."""
-FILES_EACH, MOST_POOLED = 3, 15
-"""Those of a thread's connection to an SQLite database, and how many of these a pool has at most."""
+FILES_EACH = 3
+"""Those of a thread's connection to an SQLite database."""
 FEWEST_CONNECTIONS, FEWEST_THREADS = 16, 4
 """However few files may be open. What listens counts as connections, too: two for each socket."""
 SECONDS_TO_FINISH = 10.0
@@ -47,10 +47,6 @@ MOST_UNSENT = 256 * 1024
 """Threads leave smaller answers to the loop to send: at each call, another one would compute first."""
 BACKLOG = 256
 """How many connections may wait for a socket to take them."""
-
-RANKS = 4
-Rank = Callable[[str, str], int]
-"""Of a request, by method and path: from 0, which comes first, to RANKS - 1."""
 
 
 class Servers:
@@ -203,6 +199,9 @@ class _Steady:
 waitress.channel.time = waitress.server.time = _Steady
 
 
+_this_thread = threading.local()
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
     """A connection, and since when it has sent no complete request."""
 
@@ -237,33 +236,16 @@ def _patience(channel: Any) -> tuple[bool, float]:
     return (told, channel.since)
 
 
-_this_thread = threading.local()
-
-
-@contextmanager
-def waiting() -> Iterator[None]:
-    """While the block runs, this thread computes nothing: another one may answer a request meanwhile."""
-    dispatcher: _Dispatcher | None = getattr(_this_thread, "computes_for", None)
-    if dispatcher is None:
-        yield
-        return
-    dispatcher.pause()
-    try:
-        yield
-    finally:
-        dispatcher.go_on()
-
-
 class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
     """The threads and what waits for them. None that waits makes a line in the log."""
 
     def __init__(self, rank: Rank, computing: int) -> None:
         super().__init__()
-        self.queue = _Ranked(rank, computing)
+        self.queue = RankedQueue(rank, computing)
 
     def add_task(self, task: Any) -> None:
         with self.lock:
-            self.queue.append(_Counted(self, task))
+            self.queue.append(Counted(self, task))
             self.queue_cv.notify()
 
     def pause(self) -> None:
@@ -275,61 +257,6 @@ class _Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has
         # Without a pause: what is nearly done comes before what has not begun.
         with self.lock:
             self.queue.computing += 1
-
-
-class _Counted:
-    """A task that counts among those that compute, from when a thread takes it until it is done."""
-
-    def __init__(self, dispatcher: _Dispatcher, task: Any) -> None:
-        self._dispatcher, self._task = dispatcher, task
-        self.requests, self.cancel = task.requests, task.cancel
-        self.counts = True
-
-    def service(self) -> None:
-        if not self.counts:
-            self._task.service()
-            return
-        _this_thread.computes_for = self._dispatcher
-        try:
-            self._task.service()
-        finally:
-            _this_thread.computes_for = None
-            self._dispatcher.pause()
-
-
-class _Ranked:
-    """A queue of requests: of those with the lowest rank, the one that came first. It seems empty while
-    enough threads compute.
-
-    Files come first. The next two ranks take turns: a person who sends answers waits for one of a crowd that
-    opens forms, not for all, and a crowd that sends answers lets others open forms, too.
-    """
-
-    def __init__(self, rank: Rank, most: int) -> None:
-        self._rank, self._most = rank, most
-        self.computing = 0
-        self._ranks: list[deque[Any]] = [deque() for _ in range(RANKS)]
-        self._turn = False
-
-    def append(self, task: Any) -> None:
-        asked = task.requests[0] if task.requests else None
-        whole = asked is not None and asked.error is None
-        self._ranks[self._rank(asked.command, asked.path) if asked and whole else 0].append(task)
-
-    def popleft(self) -> Any:
-        ranks = self._ranks if self.computing < self._most else self._ranks[-1:]
-        those = [each for each in ranks if each]
-        chosen = those[0]
-        if chosen is not self._ranks[0] and len(those) > 1 and those[1] is not self._ranks[-1]:
-            self._turn = not self._turn
-            chosen = those[not self._turn]
-        task = chosen.popleft()
-        task.counts = chosen is not self._ranks[-1]
-        self.computing += task.counts
-        return task
-
-    def __len__(self) -> int:
-        return sum(map(len, self._ranks if self.computing < self._most else self._ranks[-1:]))
 
 
 def _allowed_files() -> int:
@@ -386,7 +313,7 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise PrerequisiteError(f"{host} is not an address of this machine") from None
+        raise PrerequisiteError(f"{host} is not an address of this machine", "Choose another host.") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
@@ -395,6 +322,6 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listening.close()
         raise PrerequisiteError(
             f"{who} cannot listen on {host}:{port}: {error.strerror}",
-            f"Choose another {'--host' if error.errno == errno.EADDRNOTAVAIL else '--port'}.",
+            f"Choose another {'host' if error.errno == errno.EADDRNOTAVAIL else 'port'}.",
         ) from None
     return listening

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 from rich.table import Column, Table
@@ -26,7 +26,6 @@ from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.review import Reviewed, review_work
 from humaneval.crowd.settle import Settled, settle
 from humaneval.crowd.status import study_status
-from humaneval.crowd.worker_flags import flagged, stood_out
 from humaneval.errors import UsageError
 from humaneval.study.stored import Study, is_simulated, who_answered
 
@@ -77,7 +76,7 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     if simulated:
         say(simulated_line(who_answered(opened)))
     if work and not approve_all:
-        console().print(_table(work, flagged(opened, work)))
+        console().print(_table(opened, work))
     _tell_counts(work)
     for line in stray_lines(study, endpoint, work):
         say(str(line))
@@ -135,8 +134,11 @@ def _document(
     }
 
 
-def _table(work: Sequence[Reviewed], flags: Mapping[str, Sequence[str]]) -> Table:
+def _table(study: Study, work: Sequence[Reviewed]) -> Table:
     """Each worker with the name in reports below, and all that stood out, as on the page of people."""
+    from humaneval.crowd.worker_flags import flagged, stood_out  # loads pandas
+
+    flags = flagged(study, work)
     practised = any(line.practice for line in work)
     table = Table(
         Column("Assignment", no_wrap=True, min_width=max(len(line.external_id) for line in work)),

@@ -63,7 +63,12 @@ def orphans(at: StudyAtPlatform) -> dict[Intent, Orphan]:
 
 def hit_of(session: Session, intent: Intent) -> HitRow:
     """The HIT that a write of the operation PUBLISH puts up."""
-    return session.get_one(HitRow, int(intent.subject.removeprefix("hit ")))
+    return session.get_one(HitRow, hit_id_of(intent))
+
+
+def hit_id_of(intent: Intent) -> int:
+    """Our id of the same HIT."""
+    return int(intent.subject.removeprefix("hit "))
 
 
 def _planned(session: Session, at: StudyAtPlatform, intent: Intent) -> dict[str, str]:

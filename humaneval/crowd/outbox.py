@@ -193,6 +193,8 @@ def perform_each(
     for batch in (in_turns if len(intents) > TOGETHER else batches)(intents, TOGETHER):
         with writing(engine) as session:
             before = _attempt(session, batch)
+            if len(before) < len(batch):
+                raise dropped()
             if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):
                 raise PlatformError("another program is making the same call", "Try again in a moment.")
         made: list[T] = []
@@ -224,6 +226,11 @@ def perform_each(
         yield from made
         if failure is not None:
             raise failure
+
+
+def dropped() -> PlatformError:
+    """The error for a write that is no longer intended."""
+    return PlatformError("another program has dropped what was to be done", "Run it again.")
 
 
 class _Before(NamedTuple):

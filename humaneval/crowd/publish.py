@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
+from humaneval.crowd.adopt import Orphan, adopt, hit_id_of, hit_of, record_up
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.hit_terms import TERMS, Difference, figures, unaccepted
-from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform, perform_each
+from humaneval.crowd.outbox import TOGETHER, Intent, dropped, hold_study, pending, perform, perform_each
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.plan_differences import differing, look
 from humaneval.crowd.platform import PROLIFIC, Offer, Published
 from humaneval.crowd.prolific.answered import CODES
-from humaneval.crowd.publish_plan import MorePlaces, places_to_give
+from humaneval.crowd.publish_plan import MorePlaces, drop_untried, places_to_give
 from humaneval.crowd.published_hits import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
-from humaneval.errors import PlatformError
+from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.study.money_paid import STAND_IN
@@ -58,6 +58,7 @@ def publish_hits(
 ) -> PublishResult:
     """Make every planned HIT that is not up yet. After a kill at any point, another run completes the plan.
 
+    If the first call is not made at all, because the balance does not suffice for example, no plan is kept.
     With the `keys` of a plan, make no others: another program may have planned more HITs since somebody
     agreed to the price. What the platform replies is compared with the plan. Once it differs, no more HITs
     are made.
@@ -69,11 +70,15 @@ def publish_hits(
         if keys is not None:
             intents = [intent for intent in intents if hit_of(session, intent).key in keys]
         offers = {intent.id: _offer(session, at, intent, public_url) for intent in intents}
-    for offer in offers.values():
-        at.platform.check(offer)
     if offers:
-        refuse_unaccepted(at, "Nothing was published.")
-        balance = _sufficient_balance(at, offers.values())
+        try:
+            balance = _checked(at, offers.values())
+        except HumanEvalError as error:
+            if not drop_untried(at):
+                error.hint += (
+                    " What is planned stays, because a part of it was tried: the next publish goes on."
+                )
+            raise
         with writing(at.engine) as session:
             hold_study(session, at.id)
             note_balance(session, at.study, at.endpoint, balance)
@@ -123,17 +128,17 @@ def _make(
     costs = {id: cost_told(number, hit_cost(at, number).total) for id, number in places.items()}
     # Said either way: an interrupted try may have gone to the other.
     played = {STAND_IN: at.platform.endpoint.is_stand_in} if at.endpoint == PROLIFIC else {}
-    with reading(at.engine) as session:
-        hits = {intent.id: hit_of(session, intent).id for intent in intents}
     for part in in_turns(intents, TOGETHER):
         with writing(at.engine) as session:
             for intent in part:
-                row = session.get_one(OutboxRow, intent.id)
+                row = session.get(OutboxRow, intent.id)
+                if row is None:
+                    raise dropped()
                 told = {TERMS: planned[intent.id], COST: costs[intent.id]}
                 row.request = {**row.request, **told, **played}
 
     def record(session: Session, intent: Intent, published: Published) -> Mapping[str, Any]:
-        up_now = Orphan(hits[intent.id], offers[intent.id].key, published)
+        up_now = Orphan(hit_id_of(intent), offers[intent.id].key, published)
         return record_up(session, at, up_now, planned[intent.id])
 
     done, batch = 0, 0
@@ -181,9 +186,12 @@ def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: st
     )
 
 
-def _sufficient_balance(at: StudyAtPlatform, offers: Iterable[Offer]) -> Decimal | None:
+def _checked(at: StudyAtPlatform, offers: Collection[Offer]) -> Decimal | None:
     """The balance, before the first call. Raises PlatformError if it does not cover all offers: publishing
-    would stop halfway."""
+    would stop halfway. Raises an error, too, for an offer that the platform would refuse."""
+    for offer in offers:
+        at.platform.check(offer)
+    refuse_unaccepted(at, "Nothing was published.")
     balance = at.platform.balance()
     cost = sum((hit_cost(at, offer.assignments).total for offer in offers), ZERO)
     if balance is not None and balance < cost:

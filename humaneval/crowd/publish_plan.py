@@ -214,24 +214,37 @@ def _planned(
     )
 
 
+def drop_untried(at: StudyAtPlatform) -> bool:
+    """Drop the plan if no call was made for any of it, and say so. Nothing is out then, and the study stays
+    unused."""
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        return _drop_untried(session, at)
+
+
 def _drop_other_plan(session: Session, at: StudyAtPlatform, static: bool) -> None:
     """Drop a plan of the other kind, static or not, while no call was made for it. Afterwards it binds."""
     hits = hits_of(session, at.study, at.endpoint)
-    if not hits or static == (hits[0].row_id is not None):
-        return
-    intents = session.scalars(
-        select(OutboxRow).where(
-            OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint, OutboxRow.operation == PUBLISH
-        )
-    ).all()
-    if any(intent.attempts for intent in intents):
+    if hits and static != (hits[0].row_id is not None) and not _drop_untried(session, at):
         raise UsageError(
             f"study {at.name!r} was published to {at.endpoint} the other way",
             "Run publish again with, or without, --static as before.",
         )
-    for row in (*intents, *hits):
+
+
+def _drop_untried(session: Session, at: StudyAtPlatform) -> bool:
+    planned = select(OutboxRow).where(
+        OutboxRow.study_id == at.id,
+        OutboxRow.endpoint == at.endpoint,
+        OutboxRow.operation.in_((PUBLISH, INVITE)),
+    )
+    intents = session.scalars(planned.with_for_update()).all()
+    if any(intent.attempts for intent in intents):
+        return False
+    for row in (*intents, *hits_of(session, at.study, at.endpoint)):
         session.delete(row)
     session.flush()
+    return True
 
 
 def _plan_hits(session: Session, at: StudyAtPlatform, portions: Sequence[_Portion]) -> None:

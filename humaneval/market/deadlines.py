@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam, or_, select, union
-from sqlalchemy.dialects import sqlite
 
 from humaneval.market.account import pay_reward
 from humaneval.market.events import note
@@ -26,8 +25,7 @@ AT_ONCE = 50
 
 def something_is_due(work: Transaction) -> bool:
     """Whether a deadline has passed that was not applied yet."""
-    moments = {name: _as_kept(moment) for name, moment in _moments(work.now).items()}
-    return bool(work.connection.exec_driver_sql(_ANYTHING_DUE, {**_STATES, **moments}).scalar())
+    return bool(work.connection.scalar(_ANYTHING_DUE, _moments(work.now)))
 
 
 def turning_points(work: Transaction) -> list[datetime]:
@@ -109,11 +107,4 @@ _TURNS = union(
     .where(_RACING, Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW),
 )
 
-# In the driver's own words: every request asks, and there is hardly anything to look up.
-_SQLITE = sqlite.dialect(paramstyle="named")
-_ASKED = select(or_(*(query.exists() for query in (_LATE, _UNREVIEWED, _EXPIRING, _OUTDATED)))).compile(
-    dialect=_SQLITE
-)
-_ANYTHING_DUE = str(_ASKED)
-_STATES = {name: state.value for name, state in _ASKED.params.items() if isinstance(state, State)}
-_as_kept = _NOW.type.dialect_impl(_SQLITE).bind_processor(_SQLITE) or str
+_ANYTHING_DUE = select(or_(*(query.exists() for query in (_LATE, _UNREVIEWED, _EXPIRING, _OUTDATED))))

@@ -27,10 +27,10 @@ from humaneval.market.protocol.paging import Bookmarks
 from humaneval.market.qualifications import holders, qualification_types
 from humaneval.market.tables.account import Account
 from humaneval.market.tables.database import Clock, Mode, Transaction, check_files, transaction
+from humaneval.request_turns import waiting
 from humaneval.store.engine import BUSY_SECONDS
 from humaneval.store.types import now
 from humaneval.store.watched import WatchedFiles
-from humaneval.web_server import waiting
 
 CATCH_UP_SECONDS = 1.0
 """How long one call applies deadlines that have passed."""

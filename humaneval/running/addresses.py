@@ -25,6 +25,7 @@ from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow
 from humaneval.store.types import now
 from humaneval.text import command
+from humaneval.web_server import listen
 
 MARKET_FILE = "market_file"
 """Under this name the path of the marketplace's file is kept beside the settings."""
@@ -83,6 +84,8 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
     else:
         started = ours
         settings = settings.model_copy(update=_keys(settings))
+        listen(HERE, market.port, "the marketplace").close()
+    listen(settings.host, port, "the form server").close()
     keep_addresses(engine, _to_keep(settings, kept, started))
     return Places(settings, started)
 

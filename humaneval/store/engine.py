@@ -31,9 +31,9 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from humaneval.errors import PrerequisiteError, StoreError
+from humaneval.request_turns import MOST_POOLED
 from humaneval.store.files import is_writable, make_private, read_only_address, why_not_written
 from humaneval.text import command
-from humaneval.web_server import MOST_POOLED
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from humaneval import web_server
+from humaneval import request_turns
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.server_logs import failure
 from humaneval.store.engine import batches, connected, writing
@@ -87,7 +87,7 @@ class Writer:
                 self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
                 self._thread.start()
             self._changed.notify()
-        with web_server.waiting():
+        with request_turns.waiting():
             result: T = waiting.outcome.result()
         return result
 
@@ -162,7 +162,7 @@ class Reader:
         with self._changed:
             self._waiting.append(waiting)
             mine, self._reading = not self._reading, True
-        with web_server.waiting():
+        with request_turns.waiting():
             if not mine and waiting.outcome.result() is _YOUR_TURN:
                 mine, waiting.outcome = True, Future()
             if mine:

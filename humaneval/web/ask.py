@@ -9,7 +9,7 @@ from threading import BoundedSemaphore
 
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
-from humaneval.web_server import waiting
+from humaneval.request_turns import waiting
 
 FRESH_SECONDS = 10.0
 """How long an answer counts: strangers can make us ask, and must not make us ask often."""

@@ -22,6 +22,7 @@ from humaneval.crowd.refused_consent import forget_refusal
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
 from humaneval.crowd.stored_claim import Work
 from humaneval.errors import HumanEvalError, StoreError
+from humaneval.request_turns import waiting
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question
 from humaneval.store.engine import connected
@@ -46,7 +47,6 @@ from humaneval.web.forms import (
 from humaneval.web.ids import is_id, read_ids
 from humaneval.web.missing_answers import with_gaps
 from humaneval.web.security import allow_frames
-from humaneval.web_server import waiting
 
 blueprint = Blueprint("hit_forms", __name__)
 

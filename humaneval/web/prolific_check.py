@@ -13,7 +13,7 @@ from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.prolific.submission import Session
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
-from humaneval.web_server import waiting
+from humaneval.request_turns import waiting
 
 AT_ONCE, TURN_SECONDS = 8, 1.0
 """So many visitors at once may ask Prolific: each of them holds a thread of the server. Others wait so long

@@ -69,6 +69,7 @@ GROUND = {
     "resources",
     "progress",
     "web_server",
+    "request_turns",
     "timed_replies",
     "server_logs",
     "kinds",

@@ -166,6 +166,7 @@ EXTRAS = {"filelock", "huggingface_hub", "openpyxl", "pyarrow", "ray", "safetens
 LATE = {
     "humaneval.cli.infill": {"humaneval.web.app", "humaneval.web.infilling"},
     "humaneval.cli.context": {"*"},  # every verb uses it, and some need no database
+    "humaneval.cli.review": {"humaneval.crowd.worker_flags"},
     "humaneval.cli.score": {"humaneval.report.terminal.analysis"},
     "generators.self_attention.generator": {
         "generators.self_attention.beam_search",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from humaneval.web_server import listen
 from tests.commands import Command
 from tests.integration.crowd.test_verbs import everything
 
@@ -63,8 +64,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (("generate", "--generator", "human", "--as", "x" * 300), "cannot be a generator's name"),
         (("questions", "check", "rate", "--answers", f"x = {'[' * 9999}"), "is not TOML: nested too deeply"),
         (("market", "serve", "--public-url", "http://["), "cannot be reached at 'http://['"),
+        (("market", "serve", "--host", "203.0.113.9"), "the marketplace cannot listen on 203.0.113.9"),
+        (("market", "serve", "--public-url", "http://a.example"), "other machines can reach a.example"),
+        (("market", "serve", "--balance", "-5"), "an account cannot open with -5.00"),
+        (("market", "run", "no-such-program"), "there is no program 'no-such-program'"),
         (("score", "--counts", "many.csv"), "many.csv, line 2: nobody has shown so many passages"),
         (("prolific", "serve", "--clock", "9999-12-31T23:59:59"), "is too far away"),
+        (("prolific", "serve", "--host", "127.0.0.9x"), "127.0.0.9x is not this machine"),
         (("prolific", "serve", "--balance", "-5"), "an account cannot open with -5.00"),
         (
             ("--database", "postgresql://host:abc/x", "status", "study"),
@@ -88,6 +94,16 @@ def test_what_is_typed_wrong_is_told_in_a_line_and_changes_nothing(
     (line,) = (each for each in said.err.splitlines() if each.startswith("Error: "))
     assert says in line
     assert everything(sqlite_engine) == before
+
+
+@pytest.mark.parametrize("server", [("market", "serve"), ("prolific", "serve")], ids=" ".join)
+def test_where_another_program_listens_no_database_is_made(
+    folder: Path, command: Command, server: tuple[str, str]
+) -> None:
+    with listen("127.0.0.1", 0, "another program") as other:
+        said = command(*server, "--port", str(other.getsockname()[1]))
+    assert (said.code, "cannot listen on 127.0.0.1" in said.err) == (1, True)
+    assert not list(folder.glob("*.db*"))
 
 
 @pytest.mark.skipif(

@@ -166,8 +166,20 @@ print("loaded:", [name for name in heavy if name in sys.modules])
 def test_verbs_of_every_day_load_nothing_that_computes() -> None:
     source = """
 import sys
-import humaneval.cli.collect, humaneval.cli.publish, humaneval.cli.status
+import humaneval.cli.collect, humaneval.cli.publish, humaneval.cli.review, humaneval.cli.status
 print("loaded:", [name for name in ("numpy", "pandas", "scipy") if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_verbs_that_ask_the_database_load_no_server() -> None:
+    source = """
+import sys
+import humaneval.cli.collect, humaneval.cli.status
+print("loaded:", [name for name in ("flask", "waitress") if name in sys.modules])
 """
     done = subprocess.run(
         [sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE

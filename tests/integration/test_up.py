@@ -194,6 +194,17 @@ def test_a_port_of_another_program_is_named_with_the_way_out(study: str, command
         assert "humaneval up study --market-port NUMBER" in market.err
 
 
+def test_up_keeps_and_makes_nothing_where_it_cannot_listen(
+    study: str, sqlite_engine: Engine, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_HOST", "127.0.0.9x")
+    said = command("up", study)
+    assert said.code == 1
+    assert said.err.startswith("Error: 127.0.0.9x is not an address of this machine")
+    assert not kept_addresses(str(sqlite_engine.url))
+    assert not Path("market.db").exists()
+
+
 def test_a_form_server_of_another_database_is_told_from_ours(
     study: str, command: Command, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,20 +22,13 @@ from waitress import wasyncore
 import humaneval
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, PrerequisiteError
+from humaneval.request_turns import RankedQueue, waiting
 from humaneval.running.watch import Ending
 from humaneval.server_logs import log_rarely
 from humaneval.web import prolific_check
 from humaneval.web.ask import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import (
-    Servers,
-    _Channel,
-    _Dispatcher,
-    _Ranked,
-    listen,
-    until_told,
-    waiting,
-)
+from humaneval.web_server import Servers, _Channel, _Dispatcher, listen, until_told
 from tests.pace import PATIENCE
 
 
@@ -90,7 +83,7 @@ def test_so_many_requests_compute_at_once_and_those_that_wait_do_not_count() -> 
 
 
 def test_requests_of_two_ranks_take_turns_but_files_come_first_and_researchers_last() -> None:
-    queue = _Ranked(lambda method, path: int(path[1]), most=100)
+    queue = RankedQueue(lambda method, path: int(path[1]), most=100)
     for path in ("/3", "/2a", "/2b", "/2c", "/1a", "/1b", "/0"):
         queue.append(Request(path))
     taken = [queue.popleft().requests[0].path for _ in range(len(queue))]

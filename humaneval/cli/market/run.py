@@ -9,7 +9,7 @@ import click
 from humaneval.cli.context import say, warn_if_open
 from humaneval.cli.market.options import database_option
 from humaneval.market import MarketServer, Mode, open_market
-from humaneval.running.amazon.program import run_program
+from humaneval.running.amazon.program import refuse_unknown, run_program
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -23,6 +23,7 @@ def run(command: tuple[str, ...], market: str | None, database: str) -> int:
     it holds Amazon's address: `humaneval market run -- python publish.py`. Its calls reach the marketplace,
     and nothing reaches Amazon. The exit status is the program's.
     """
+    refuse_unknown(command)
     if market is not None:
         return run_program(command, market.rstrip("/"), _tell)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # what the program prints is there, too

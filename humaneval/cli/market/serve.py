@@ -13,12 +13,13 @@ from humaneval.cli.context import App, emit, json_option, say, warn_if_open, wit
 from humaneval.cli.market.options import database_option, fault_options
 from humaneval.cli.numbers import Dollars
 from humaneval.errors import UsageError
-from humaneval.market import Faults, Keys, MarketServer, Mode, open_market
+from humaneval.market import Faults, Keys, MarketServer, Mode
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan
 from humaneval.market.keys import read_file, read_pairs, write_new_pair
 from humaneval.market.protocol.addresses import check_site
 from humaneval.market.serving import client_environment, is_local
+from humaneval.market.tables.database import market_engine
 
 DEFAULT_PORT = 8731
 
@@ -97,7 +98,7 @@ def serve(
     keys = _keys(app, keys_file)
     trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
     warn_if_open(database)
-    engine = open_market(database)
+    engine = market_engine(database)
     try:
         server = MarketServer(
             engine,

@@ -44,11 +44,14 @@ def new_id() -> str:
 
 
 def open_prolific(path: Path | str) -> Engine:
-    """The engine of the stand-in's SQLite file, which is made if it does not exist.
+    """The engine of the stand-in's SQLite file, for `Books`, which make the file if it does not exist."""
+    return open_engine(f"sqlite:///{path}", hint=HINT)
 
-    Raises StoreError for a file that is not the stand-in's, or of another version: there is no migration.
-    """
-    engine = open_engine(f"sqlite:///{path}", hint=HINT)
+
+def _make_tables(engine: Engine) -> None:
+    """Make the tables of a new file. Raises StoreError for a file that is not the stand-in's, or of another
+    version: there is no migration."""
+    path = str(engine.url.database)
     try:
         tables = set(inspect(engine).get_table_names())
         if not tables:
@@ -59,23 +62,20 @@ def open_prolific(path: Path | str) -> Engine:
                 f"{path} has tables that are not the stand-in's, or are of another version", HINT
             )
     except DatabaseError as error:
-        engine.dispose()
         why = why_not_written(Path(path)) or error.orig
         raise StoreError(f"{path} cannot be used as the stand-in's database: {why}", HINT) from None
-    except StoreError:
-        engine.dispose()
-        raise
-    return engine
 
 
 class Books:
-    """One stand-in in one file. `clock` gives the time, so that tests can set it."""
+    """One stand-in in one file, which is made if it does not exist. `clock` gives the time, so that tests can
+    set it."""
 
     def __init__(
         self, engine: Engine, *, terms: Terms | None = None, clock: Clock = now, token: str | None = None
     ) -> None:
         """`token`: what clients must send; by default a new file gets a random one and keeps it."""
         self.engine, self.terms, self.clock = engine, terms or Terms(), clock
+        _make_tables(engine)
         with writing(engine) as session:
             workspace = session.get(Workspace, 1) or self._opened(session)
             if workspace.version != VERSION:

@@ -48,11 +48,15 @@ class ProlificServer:
         if not is_loopback(host):
             raise SettingsError(f"{host} is not this machine, and nobody else may reach the stand-in")
         self.faults = faults
-        self.books = Books(
-            engine, terms=terms, clock=faults.moved(clock) if faults is not None else clock, token=token
-        )
-        app = create_prolific_app(self.books, faults)
         self._socket = listen(host, port, "the stand-in")
+        try:
+            self.books = Books(
+                engine, terms=terms, clock=faults.moved(clock) if faults is not None else clock, token=token
+            )
+        except BaseException:
+            self._socket.close()
+            raise
+        app = create_prolific_app(self.books, faults)
         self.port: int = self._socket.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self.port}"

@@ -15,7 +15,7 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import NamedTuple
 
-from humaneval.web_server import waiting
+from humaneval.request_turns import waiting
 
 MOST_SECONDS = 1.0
 """For all patterns of one form."""

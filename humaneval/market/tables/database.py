@@ -77,32 +77,49 @@ class Transaction:
         return self._sessions[0] if self._sessions else None
 
 
-def open_market(path: Path | str) -> Engine:
-    """The engine of the marketplace's own SQLite file, which is made if it does not exist.
+def market_engine(path: Path | str) -> Engine:
+    """The engine of the marketplace's own SQLite file, at which nobody has looked yet: see `open_account`.
 
     Durability comes before speed: an acknowledged answer survives a power cut (WAL, `synchronous=FULL`).
     Only its owner may read a new file, because it holds the key that signs workers' links. SQLite gives the
-    files beside it the same permissions. Raises StoreError.
+    files beside it the same permissions.
     """
-    engine = open_engine(f"sqlite:///{path}", hint=CHECK)
+    return open_engine(f"sqlite:///{path}", hint=CHECK)
+
+
+def open_market(path: Path | str) -> Engine:
+    """The same of a file that is there, or is made now. Raises StoreError."""
+    engine = market_engine(path)
+    try:
+        _open_tables(engine)
+    except StoreError:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _open_tables(engine: Engine) -> None:
     try:
         open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
     except DatabaseError as error:
-        engine.dispose()
-        raise StoreError(f"{path} cannot be used as the marketplace's database: {error.orig}") from None
-    return engine
+        raise StoreError(
+            f"{engine.url.database} cannot be used as the marketplace's database: {error.orig}"
+        ) from None
 
 
 def open_account(
     engine: Engine, mode: Mode, *, balance: Decimal | None = None, public_url: str = "", clock: Clock = now
 ) -> str:
-    """Make sure that the account exists, and return the key that signs cookies and forms.
+    """Make sure that the file and the account exist, and return the key that signs cookies and forms.
 
     The opening balance (10000.00 by default) counts only if the file is new. `public_url` is the address at
     which workers will reach the marketplace. It is kept for invitations. Raises SettingsError if the file was
     made in the other mode, or with another opening balance than `balance`. Raises StoreError if the file
     cannot be written.
     """
+    if balance is not None and balance < 0:
+        raise SettingsError(f"an account cannot open with {balance}", "Give a balance of 0.00 or more.")
+    _open_tables(engine)
     path = Path(str(engine.url.database))
     if not is_writable(path):
         raise StoreError(
@@ -114,10 +131,6 @@ def open_account(
         account = session.get(Account, 1)
         if account is None:
             opening = money(OPENING_BALANCE if balance is None else balance)
-            if opening < 0:
-                raise SettingsError(
-                    f"an account cannot open with {opening}", "Give a balance of 0.00 or more."
-                )
             account = Account(id=1, mode=mode, signing_key=secrets.token_urlsafe(48), made_at=clock())
             account.available = int(opening * 100)
             session.add(account)

@@ -31,17 +31,21 @@ NOT_GUARDED = (
 )
 
 
+def refuse_unknown(command: Sequence[str]) -> None:
+    """Raise UsageError if there is no such program."""
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            f"there is no program {command[0]!r}", "Write the command after `--`, as in a shell."
+        )
+
+
 def run_program(command: Sequence[str], market: str, tell: Callable[[str], None]) -> int:
     """Run `command` to its end, and give its exit status, or 128 and the number of the signal that ended it.
 
     Everything of the run lies in one folder for its time. `tell` gets lines for people.
 
-    Raises UsageError or PrerequisiteError if the program cannot be started.
+    Raises UsageError or PrerequisiteError if the marketplace cannot stand in for Amazon.
     """
-    if shutil.which(command[0]) is None:
-        raise UsageError(
-            f"there is no program {command[0]!r}", "Write the command after `--`, as in a shell."
-        )
     signed = _is_signed(market)
     with _signals() as running, TemporaryDirectory(prefix="market-run-") as made:
         folder = Path(made)

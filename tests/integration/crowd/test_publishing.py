@@ -16,18 +16,20 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd import outbox
+from humaneval.crowd import outbox, publish
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import PublishResult, publish_hits
-from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.publish_plan import drop_untried, plan_hits
+from humaneval.crowd.published_hits import endpoints_of
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from humaneval.study.delete import delete_study
 from humaneval.study.stored import open_study
 from tests.conftest import ROOT
 from tests.pace import PATIENCE
@@ -276,6 +278,65 @@ def test_C13_what_cannot_be_paid_in_full_is_not_begun(
     assert "CreateHIT" not in troubles.seen
     with reading(sqlite_engine) as session:
         assert session.scalars(select(StudyRow.published_at)).one() is None
+
+
+def test_C13_a_refusal_before_the_first_call_keeps_no_plan_and_the_next_one_is_the_same(
+    engine: Engine, study_factory: Callable, platform: MTurk, publish_it: Callable
+) -> None:
+    study_factory(engine, design={"annotators": 20}, hit={"reward": "600.00"})
+    planned = plan_hits(open_study_at(engine, "study", platform)).keys
+    with pytest.raises(PlatformError, match="the balance at local is"):
+        publish_it(engine)
+    assert endpoints_of(open_study(engine, "study")) == ()
+    assert plan_hits(open_study_at(engine, "study", platform)).keys == planned
+    with pytest.raises(PlatformError, match="the balance at local is"):
+        publish_it(engine)
+    delete_study(engine, "study")
+
+
+def test_C13_a_refusal_once_something_may_be_out_keeps_the_plan(
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    publish_it: Callable,
+    die: Callable,
+    market_engine: Engine,
+    planned: Callable,
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 20})
+    with die("before-send", "CreateHIT", 2):
+        publish_it(sqlite_engine)
+    before = planned(sqlite_engine)
+    with market_engine.begin() as connection:
+        connection.execute(text("UPDATE account SET available = 0"))
+    with pytest.raises(PlatformError, match=r"the balance at local is \$0\.00") as refused:
+        publish_it(sqlite_engine)
+    assert refused.value.hint.endswith("a part of it was tried: the next publish goes on.")
+    assert planned(sqlite_engine).keys() == before.keys()
+
+
+@pytest.mark.parametrize("moment", ["balance", "participants_of", "perform_each"])
+def test_C13_nothing_is_called_for_a_plan_that_another_program_drops_meanwhile(
+    engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    monkeypatch: pytest.MonkeyPatch,
+    troubles: Any,
+    moment: str,
+) -> None:
+    study_factory(engine, design={"annotators": 20})
+    at = open_study_at(engine, "study", platform)
+    plan_hits(at)
+    where: Any = platform if moment == "balance" else publish
+    then = getattr(where, moment)
+
+    def meanwhile(*args: Any) -> Any:
+        drop_untried(at)
+        return then(*args)
+
+    monkeypatch.setattr(where, moment, meanwhile)
+    with pytest.raises(PlatformError, match="another program has dropped what was to be done"):
+        publish_hits(at, public_url=FORMS)
+    assert "CreateHIT" not in troubles.seen
 
 
 @pytest.mark.parametrize("balance", [Decimal("19.20")])

@@ -93,13 +93,8 @@ def test_C13_status_is_plain_about_a_study_that_the_balance_could_not_carry(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     refused = verb("publish", "study")
     assert (refused.code, "the balance at local is $3.83" in refused.err, listed()) == (1, True, [])
-    told = verb("status", "study").out
-    assert (
-        told == "local: not published. 1 HIT with 4 forms planned; none was sent.\n"
-        "Next: humaneval publish study --to local\n"
-    )
-    (line,) = verb("status", "study", "--json").document["endpoints"]
-    assert (line["hits"], line["hits_up"], line["hits_unsent"], line["unconfirmed"]) == (1, 0, 1, 0)
+    assert verb("status", "study").out == "study is not published.\nNext: humaneval up study\n"
+    assert verb("status", "study", "--json").document["endpoints"] == []
 
 
 def test_local_goes_where_it_is_told_with_keys_of_its_own_whatever_aws_says(

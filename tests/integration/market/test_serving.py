@@ -168,7 +168,7 @@ def test_an_address_of_another_machine_is_told_from_a_port_in_use(tmp_path: Path
     error = refused(
         "--database", str(tmp_path / "market.db"), "--host", "192.0.2.1", "--public-url", "http://localhost"
     )
-    assert error.hint == "Choose another --host."
+    assert error.hint == "Choose another host."
 
 
 def test_a_copy_made_while_it_is_in_use_is_a_whole_marketplace(tmp_path: Path) -> None:

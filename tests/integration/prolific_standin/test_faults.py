@@ -116,9 +116,9 @@ def test_a_file_of_another_kind_or_version_is_refused(tmp_path: Path, place: Pla
     with engine.connect() as connection:
         connection.exec_driver_sql("DROP TABLE tasks")
         connection.commit()
-    engine.dispose()
     with pytest.raises(StoreError, match="not the stand-in's"):
-        open_prolific(tmp_path / "prolific.db")
+        Books(engine)
+    engine.dispose()
 
 
 NAMES = (
