@@ -27,6 +27,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import StoreError
+from humaneval.scoring.questions import question
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, store_errors, writing
@@ -330,6 +331,16 @@ def test_a_nul_in_an_address_is_no_id_and_no_fault_of_ours(
     assert [address for address in addresses if client.get(address).status_code >= 500] == []
     for path in ("/form/a%00b", "/take/a%00b", f"/form/{hit.key}/here"):
         assert client.post(path, data={"token": "\0", "ticket": "\0"}).status_code < 500
+
+
+def test_questions_that_are_not_here_are_not_looked_for_by_each_visitor(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, looks = create_app(Settings(), sqlite_engine).test_client(), list[str]()
+    assert client.get("/assets/detect/style.css").status_code == 200
+    monkeypatch.setattr(question, "entry_points", lambda group, name="": looks.append(name) or [])
+    assert {client.get(f"/assets/{number}/style.css").status_code for number in range(9)} == {404}
+    assert looks == []
 
 
 def test_a_crowd_makes_no_line_for_each_that_waits(tmp_path: Path, sqlite_database: str) -> None:
