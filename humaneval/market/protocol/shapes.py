@@ -21,7 +21,7 @@ _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
 
 MOST_FAULTS, LONGEST_FAULT = 20, 1000
 MOST_VALUES = 30_000
-"""Of a call, each member of a list and each field of a structure. Two policies of 65,535 bytes have two thirds."""
+"""Of a call, each member of a list and each field of a structure. Two large policies have 20,000."""
 
 _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
 """Members whose pattern contradicts the model's text: a requester may give a question any id."""
