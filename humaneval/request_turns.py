@@ -68,15 +68,16 @@ class RankedQueue:
     """A queue of requests: of those with the lowest rank, the one that came first. It seems empty while
     enough threads compute.
 
-    Files come first. The next two ranks take turns: a person who sends answers waits for one of a crowd that
-    opens forms, not for all, and a crowd that sends answers lets others open forms, too.
+    Files come first, but at each fourth turn: somebody may fetch one again and again. The next two ranks take
+    turns: a person who sends answers waits for one of a crowd that opens forms, not for all, and a crowd that
+    sends answers lets others open forms, too.
     """
 
     def __init__(self, rank: Rank, most: int) -> None:
         self._rank, self._most = rank, most
         self.computing = 0
         self._ranks: list[deque[Any]] = [deque() for _ in range(RANKS)]
-        self._turn = False
+        self._turn, self._files = False, 0
 
     def append(self, task: Any) -> None:
         """Put a task behind those of its rank."""
@@ -87,13 +88,13 @@ class RankedQueue:
     def popleft(self) -> Any:
         """Take the task whose turn it is."""
         ranks = self._ranks if self.computing < self._most else self._ranks[-1:]
-        those = [each for each in ranks if each]
-        chosen = those[0]
-        if chosen is not self._ranks[0] and len(those) > 1 and those[1] is not self._ranks[-1]:
-            self._turn = not self._turn
-            chosen = those[not self._turn]
-        task = chosen.popleft()
-        task.counts = chosen is not self._ranks[-1]
+        those = [each for each in ranks[:-1] if each] or ranks[-1:]
+        if those[0] is self._ranks[0] and len(those) > 1:
+            self._files = (self._files + 1) % 4
+            those = those[:1] if self._files else those[1:]
+        self._turn ^= len(those) > 1
+        task = those[len(those) > 1 and not self._turn].popleft()
+        task.counts = those[0] is not self._ranks[-1]
         self.computing += task.counts
         return task
 

@@ -37,7 +37,7 @@ FEWEST_CONNECTIONS, FEWEST_THREADS = 16, 4
 """However few files may be open. What listens counts as connections, too: two for each socket."""
 SECONDS_TO_FINISH = 10.0
 CROWDED, ROOMY = 0.75, 0.5
-"""From the first share of the connections on, those that wait are closed until the second is reached."""
+"""From the first share of the connections on, each ends with its answer, and idle ones until the second."""
 SECONDS_TO_ASK = 3.0
 """How old a connection without a complete request must be, to be closed for others."""
 SECONDS_TO_READ = 10.0
@@ -212,6 +212,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
 
     def service(self) -> None:
         _this_thread.serves = self._fileno
+        if len(self.server._map) >= CROWDED * self.server.adj.connection_limit:  # others wait for a place
+            self.requests[-1].headers["CONNECTION"] = "close"
         super().service()
 
     def received(self, data: bytes) -> Any:
@@ -302,9 +304,7 @@ def until_told(servers: Stoppable) -> Iterator[None]:
 
 
 def _busy(server: Any) -> bool:
-    return any(
-        channel.requests or channel.total_outbufs_len for channel in list(server.active_channels.values())
-    )
+    return any(each.requests or each.total_outbufs_len for each in list(server.active_channels.values()))
 
 
 def listen(host: str, port: int, who: str) -> socket.socket:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,6 +36,7 @@ from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, WorkerIdentityRow
 from humaneval.study.file import StudyFile
+from humaneval.text import nfc
 
 ZERO = Decimal("0.00")
 LINK_COLUMN = "link"
@@ -266,7 +266,7 @@ def read_people(path: Path, first_names_columns: Callable[[Sequence[str]], bool]
     listed twice.
     """
     table = read_csv_file(path, what="a list of people")
-    rows = [[unicodedata.normalize("NFC", cell) for cell in row] for row in table.rows]
+    rows = [[nfc(cell) for cell in row] for row in table.rows]
     notes = list(table.notes)
     headed = has_header(rows) if rows else True
     if headed is None:

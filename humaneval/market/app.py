@@ -27,9 +27,10 @@ from humaneval.market.operations import Market
 from humaneval.market.pages import frames as frame_pages
 from humaneval.market.pages import requesters, worker_site
 from humaneval.market.pages.frames import APART
-from humaneval.market.pages.sent import MOST_FIELDS
+from humaneval.market.pages.sent import MOST_FIELDS, is_too_costly
 from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
 from humaneval.market.protocol.addresses import check_frames, check_site, origin_of
+from humaneval.market.protocol.answer_xml import MOST_BYTES as LARGEST_ANSWER
 from humaneval.market.security import Seals
 from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
@@ -145,24 +146,21 @@ def _application(site: WorkerSite, config: Mapping[str, object]) -> Flask:
     app.config.update(
         config,
         MAX_CONTENT_LENGTH=MOST_BYTES,
-        MAX_FORM_MEMORY_SIZE=MOST_BYTES,
+        MAX_FORM_MEMORY_SIZE=LARGEST_ANSWER,
         MAX_FORM_PARTS=MOST_FIELDS,
     )
     app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
-    app.before_request(_refuse_many_fields)
+    app.before_request(_refuse_costly_forms)
     site.serve(app)
     app.register_blueprint(frame_pages.blueprint)
     return app
 
 
-def _refuse_many_fields() -> None:
-    """Refuse a form of too many fields before it is read: millions of them fit into four megabytes."""
+def _refuse_costly_forms() -> None:
+    """Refuse a form of too many fields or escapes before it is read: millions fit into four megabytes."""
     short = (request.content_length or 0) <= MOST_BYTES
-    if short and request.mimetype == "application/x-www-form-urlencoded":
-        many = request.get_data().count(b"&") >= MOST_FIELDS
-    else:
-        many = False
-    if many or request.query_string.count(b"&") >= MOST_FIELDS:
+    encoded = short and request.mimetype == "application/x-www-form-urlencoded"
+    if is_too_costly(request.query_string) or (encoded and is_too_costly(request.get_data())):
         raise RequestEntityTooLarge
 
 

@@ -22,7 +22,14 @@ from humaneval.market.operations import Market
 from humaneval.market.protocol.http import CONTENT_TYPE, REQUEST_ID, TARGET, error_body
 from humaneval.market.protocol.identifiers import new_request_id
 from humaneval.market.protocol.refusals import RefusedError
-from humaneval.market.protocol.shapes import faults, operation_model, read_times, write_times
+from humaneval.market.protocol.shapes import (
+    MOST_VALUES,
+    faults,
+    is_endless,
+    operation_model,
+    read_times,
+    write_times,
+)
 from humaneval.market.tables.database import BUSY, Clock
 from humaneval.server_logs import failure
 
@@ -109,6 +116,8 @@ def _params(operation: OperationModel) -> Any:
     shape = operation.input_shape
     if not isinstance(body, dict):
         raise _WireError(400, "SerializationException", "The body is not a JSON object.")
+    if is_endless(body):
+        raise _WireError(400, "ValidationException", f"The call has more than {MOST_VALUES:,} values.")
     if shape is None:
         return {}
     given = read_times(body, shape)

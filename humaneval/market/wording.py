@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 TOO_LARGE = (
-    "What you sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send"
-    " less."
+    "What you sent is larger than the 4 MB that can be sent at once, or has too many fields or special"
+    " characters, so nothing was stored. Go back and send less."
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from urllib.parse import parse_qsl, urlencode
 
 from flask import Blueprint, Response, current_app, g, request
@@ -24,7 +24,7 @@ from humaneval.crowd.stored_claim import Work
 from humaneval.errors import HumanEvalError, StoreError
 from humaneval.request_turns import waiting
 from humaneval.resources import bundled
-from humaneval.scoring.questions.question import load_question
+from humaneval.scoring.questions.question import load_question, question_names
 from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.web import messages
@@ -55,8 +55,6 @@ PARAMETERS = ("assignmentId", "workerId", "hitId", "turkSubmitTo", SIGNATURE)
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
 MAX_ID = 64
-MOST_QUESTIONS = 64
-"""How many names of questions are remembered."""
 MOVE = "move"
 """The salt of tokens that move a form, which are no good for sending one."""
 
@@ -96,15 +94,21 @@ def asset(name: str) -> Response:
 @blueprint.get("/assets/<question>/style.css")
 def style(question: str) -> Response:
     """The style sheet of a question."""
-    text = _style(question)
+    text = _style(question) if question in _questions() else None
     if text is None:
         return messages.message("not_found_heading", "no_file", status=404)
     return Response(text, mimetype="text/css", headers={"Cache-Control": "public, max-age=300"})
 
 
-@lru_cache(MOST_QUESTIONS)
+@cache
+def _questions() -> frozenset[str]:
+    """Those that are installed. To look takes as long as a form, and anybody may ask for others."""
+    return frozenset(question_names())
+
+
+@cache
 def _style(question: str) -> str | None:
-    """The style sheet; None if there is no such question."""
+    """The style sheet; None if it cannot be had."""
     try:
         return question_style(load_question(question).folder)
     except HumanEvalError:

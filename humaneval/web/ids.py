@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from werkzeug.datastructures import MultiDict
 
 from humaneval.text import refused_characters
 
 LONGEST_ID = 128
+MOST_PARAMETERS = 200
+"""So many of an address are looked through for other spellings. One that is made up may have 60,000."""
 
 _FORBIDDEN = re.compile(r"[\s{}\[\]<>$%\ufffd]")
 """Characters of a placeholder that nobody filled, or that no panel has in an id."""
@@ -28,6 +31,11 @@ def read_ids(given: MultiDict[str, str], names: Sequence[str]) -> dict[str, str]
 
     >>> read_ids(MultiDict([("amp;assignmentId", "3A"), ("WORKER_ID", "A1")]), ["assignmentId", "workerId"])
     {'assignmentId': '3A', 'workerId': 'A1'}
+
+    Other spellings are looked for among the first 200 parameters.
+
+    >>> read_ids(MultiDict([*[("a", "1")] * 200, ("WORKER_ID", "A1")]), ["workerId"])
+    {'workerId': ''}
     """
     return {name: _last(given.getlist(name)) or _last(_otherwise_spelt(given, name)) for name in names}
 
@@ -53,7 +61,8 @@ def _last(values: Sequence[str]) -> str:
 
 
 def _otherwise_spelt(given: MultiDict[str, str], name: str) -> list[str]:
-    return [value for key, value in given.items(multi=True) if _plain(key) == _plain(name)]
+    first = islice(given.items(multi=True), MOST_PARAMETERS)
+    return [value for key, value in first if _plain(key) == _plain(name)]
 
 
 def _plain(name: str) -> str:

@@ -27,6 +27,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import StoreError
+from humaneval.scoring.questions import question
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, store_errors, writing
@@ -120,22 +121,42 @@ def test_with_few_files_a_server_takes_fewer_connections_and_stays_idle(
         assert "Too many open files" not in server.log.read_text()
 
 
-def test_connections_without_a_request_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The port of a server that takes 40 connections."""
     monkeypatch.setattr(serving_limits, "MOST_CONNECTIONS", 40)
-    monkeypatch.setattr(serving_limits, "SECONDS_TO_ASK", 0.5)
     servers, app = Servers(), Flask("small")
     app.add_url_rule("/", view_func=lambda: "here")
-    with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as stack:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
         servers.add(app, listening, threads=2, most_bytes=10_000)
-        port = listening.getsockname()[1]
         thread = Thread(target=servers.run, daemon=True)
         thread.start()
-        for number in range(110):
-            each = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
-            each.sendall([b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"][number % 3])
-        assert get(port, "/") == 200
+        yield listening.getsockname()[1]
         servers.stop()
         thread.join()
+
+
+def test_connections_without_a_request_keep_nobody_out(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_limits, "SECONDS_TO_ASK", 0.5)
+    with ExitStack() as stack:
+        for number in range(110):
+            each = stack.enter_context(socket.create_connection(("127.0.0.1", small), timeout=PATIENCE))
+            each.sendall([b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"][number % 3])
+        assert get(small, "/") == 200
+
+
+def test_in_a_crowd_nobody_keeps_a_place_for_the_next_request(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_limits, "SECONDS_TO_ASK", 10 * PATIENCE)  # nobody is idle
+    with ExitStack() as stack:
+        crowd = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", small), timeout=PATIENCE))
+            for _ in range(120)
+        ]
+        for each in crowd:
+            each.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert {each.recv(12) for each in crowd} == {b"HTTP/1.1 200"}
 
 
 def _seconds(pid: int) -> float:
@@ -330,6 +351,16 @@ def test_a_nul_in_an_address_is_no_id_and_no_fault_of_ours(
     assert [address for address in addresses if client.get(address).status_code >= 500] == []
     for path in ("/form/a%00b", "/take/a%00b", f"/form/{hit.key}/here"):
         assert client.post(path, data={"token": "\0", "ticket": "\0"}).status_code < 500
+
+
+def test_questions_that_are_not_here_are_not_looked_for_by_each_visitor(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, looks = create_app(Settings(), sqlite_engine).test_client(), list[str]()
+    assert client.get("/assets/detect/style.css").status_code == 200
+    monkeypatch.setattr(question, "entry_points", lambda group, name="": looks.append(name) or [])
+    assert {client.get(f"/assets/{number}/style.css").status_code for number in range(9)} == {404}
+    assert looks == []
 
 
 def test_a_crowd_makes_no_line_for_each_that_waits(tmp_path: Path, sqlite_database: str) -> None:

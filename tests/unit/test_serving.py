@@ -90,6 +90,18 @@ def test_requests_of_two_ranks_take_turns_but_files_come_first_and_researchers_l
     assert taken == ["/0", "/1a", "/2a", "/1b", "/2b", "/2c", "/3"]
 
 
+def test_who_fetches_files_again_and_again_leaves_every_fourth_turn_to_others() -> None:
+    queue = RankedQueue(lambda method, path: int(path[1]), most=100)
+    for path in ("/1a", "/1b", "/2a", "/2b", "/3"):
+        queue.append(Request(path))
+    taken = []
+    for _ in range(16):
+        while not queue._ranks[0]:
+            queue.append(Request("/0"))
+        taken.append(queue.popleft().requests[0].path)
+    assert taken == [*["/0"] * 3, "/1a", *["/0"] * 3, "/2a", *["/0"] * 3, "/1b", *["/0"] * 3, "/2b"]
+
+
 def test_no_server_writes_the_message_of_an_unexpected_error_into_its_log() -> None:
     """PostgreSQL names the value that is there already: it may be an id. `failure` tells the rest."""
     root = Path(humaneval.__file__).parent

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,12 +17,54 @@ from humaneval.text import (
     has_words,
     hidden_characters,
     mojibake,
+    nfc,
     normalise,
     refused_characters,
     shown_hash,
     split_sentences,
     unshowable,
 )
+from humaneval.text.characters import _MARKS
+
+MARKS = [*"\u0301\u0323\u0344\u0f73\u0f72\u3099\uff9e\uff9f\u05b0\u20dd☃éộ"]
+
+
+@given(
+    st.lists(st.sampled_from([*MARKS, "a", " "]), min_size=501, max_size=700),
+    st.sampled_from(["NFC", "NFKC"]),
+)
+def test_text_of_many_marks_has_the_normal_form_that_python_gives(marks: list[str], form: Any) -> None:
+    text = "".join(marks)
+    for given_text in (text, text.replace(" ", "").replace("a", "")):
+        assert nfc(given_text, form) == unicodedata.normalize(form, given_text)
+
+
+@pytest.mark.parametrize("pair", ["\u0301\u0323", "\u0f73\u0f72", "\uff9e\u0301", "\u0344\u0323"])
+@pytest.mark.parametrize("letter", ["a", "ộ", ""])
+def test_marks_are_in_order_before_python_sorts_them(
+    pair: str, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sorts by insertion: 200,000 marks would take it an hour, and everybody else would wait."""
+    moved = 0
+
+    def counted(form: Any, text: str) -> str:
+        nonlocal moved
+        if len(text) > 1:
+            classes = [unicodedata.combining(each) for each in before("NFKD", text[0]) + text[1:]]
+            moved += sum(two < one for one, two in pairwise(classes) if two)
+        return before(form, text)
+
+    before = unicodedata.normalize
+    monkeypatch.setattr(unicodedata, "normalize", counted)
+    nfc(letter + pair * 1000, "NFKC")
+    assert moved <= 3
+
+
+def test_every_mark_is_one_of_those_that_are_put_in_order() -> None:
+    every = map(chr, (*range(0xD800), *range(0xE000, 0x110000)))
+    marks = [each for each in every if unicodedata.combining(unicodedata.normalize("NFKD", each)[0])]
+    assert len(marks) > 900
+    assert [each for each in marks if not _MARKS.fullmatch(each * 31)] == []
 
 
 def test_C60_text_is_stored_in_nfc_whatever_form_it_came_in() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _PREFIX = "AWS.MechanicalTurk."
+_LONGEST = 1000
 
 
 class RefusedError(Exception):
@@ -11,7 +12,8 @@ class RefusedError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = _PREFIX + code
-        self.message = message
+        # It may quote what was sent: an amount can have a million digits.
+        self.message = f"{message[:_LONGEST]}…" if len(message) > _LONGEST else message
 
 
 def invalid(message: str) -> RefusedError:

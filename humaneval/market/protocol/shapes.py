@@ -20,6 +20,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
 
 MOST_FAULTS, LONGEST_FAULT = 20, 1000
+MOST_VALUES = 30_000
+"""Of a call, each member of a list and each field of a structure. Two large policies have 20,000."""
 
 _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
 """Members whose pattern contradicts the model's text: a requester may give a question any id."""
@@ -68,6 +70,17 @@ def write_times(value: Any) -> Any:
         milliseconds = math.floor((value - _EPOCH).total_seconds() * 1000)
         return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
     return value
+
+
+def is_endless(call: Any) -> bool:
+    """Whether a parsed JSON body has too many values to look at each: botocore's validator would report every
+    one of them."""
+    values = [call]
+    for each in values:  # it grows
+        values += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        if len(values) > MOST_VALUES:
+            return True
+    return False
 
 
 def faults(value: Any, shape: Shape) -> list[str]:

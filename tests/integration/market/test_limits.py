@@ -30,6 +30,8 @@ from tests.pace import PATIENCE
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
 
+MULTIPART = b'--b\r\nContent-Disposition: form-data; name="a"; '
+
 
 def post(url: str, body: bytes, kind: str) -> int:
     request = urllib.request.Request(url, data=body, headers={"Content-Type": kind})
@@ -45,7 +47,10 @@ def post(url: str, body: bytes, kind: str) -> int:
     ("body", "kind", "status"),
     [
         (b"a&" * 6000, "application/x-www-form-urlencoded", 413),
+        (b"a=" + b"%ff" * 300_000, "application/x-www-form-urlencoded", 413),
         (b"a=1&" * 6000, "text/plain", 413),
+        (b"a=" + b"%61" * 300_000, "text/plain", 413),
+        (MULTIPART + b"a;" * 600_000 + b"\r\n\r\n1\r\n--b--\r\n", "multipart/form-data; boundary=b", 413),
         (json.dumps({"assignmentId": "x", "a": ["1"] * 6000}).encode(), "application/json", 413),
         (b"[" * 200_000, "application/json", 400),
     ],
@@ -56,8 +61,11 @@ def test_an_answer_of_too_many_fields_or_too_deep_is_refused(
     assert post(server.url + "/mturk/externalSubmit", body, kind) == status
 
 
-def test_a_form_of_too_many_fields_is_refused_before_it_is_read(server: MarketServer) -> None:
-    assert post(server.url + "/signin", b"a&" * 6000, "application/x-www-form-urlencoded") == 413
+@pytest.mark.parametrize("body", [b"a&" * 6000, b"a=" + b"%ff" * 300_000])
+def test_a_form_of_too_many_fields_or_escapes_is_refused_before_it_is_read(
+    server: MarketServer, body: bytes
+) -> None:
+    assert post(server.url + "/signin", body, "application/x-www-form-urlencoded") == 413
 
 
 def test_a_huge_body_is_refused_before_it_is_taken_in(server: MarketServer) -> None:

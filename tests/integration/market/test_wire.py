@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from humaneval.market import Mode, create_market_app, open_market
+from humaneval.market import Mode, create_market_app, open_market, wire
 from humaneval.market.operations import OPERATIONS, Operation
 from humaneval.market.protocol.shapes import service_model
 
@@ -85,6 +85,29 @@ def test_a_null_is_a_member_left_out_however_deep_it_stands(client: FlaskClient)
 def test_a_call_that_is_too_large_is_refused_in_the_protocols_own_form(client: FlaskClient) -> None:
     status, reply = call(client, "GetHIT", b" " * 5_000_000)
     assert (status, reply["__type"]) == (413, "RequestEntityTooLargeException")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"QualificationRequirements": [{}] * 300_000},
+        {"QualificationRequirements": [{"LocaleValues": [[]] * 500}] * 500},
+        {f"Title{number}": 1 for number in range(200_000)},
+    ],
+)
+def test_a_call_of_a_million_values_is_refused_before_each_is_looked_at(
+    client: FlaskClient, body: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "faults", lambda *_: pytest.fail("they are looked at"))
+    status, reply = call(client, "CreateHIT", body)
+    assert (status, reply["__type"]) == (400, "ValidationException")
+    assert "30,000 values" in reply["message"]
+
+
+def test_what_is_refused_is_not_quoted_whole(client: FlaskClient) -> None:
+    hit = {"Title": "T", "Description": "D", "AssignmentDurationInSeconds": 60, "Reward": "9" * 1_000_000}
+    status, reply = call(client, "CreateHITType", hit)
+    assert (status, len(reply["message"]) < 2000) == (400, True)
 
 
 def test_every_operation_of_the_api_is_answered(client: FlaskClient) -> None:
