@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.costs import BONUS, bonus_kinds
-from humaneval.crowd.find_assignment import find_assignment, refuse_lost
+from humaneval.crowd.costs import BONUS, bonus_kinds, is_compensation, payment_writes
+from humaneval.crowd.find_assignment import find_assignment, paid_meanwhile, pay_by_hand, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import lost_work, refuse_by_link
@@ -36,6 +37,8 @@ from humaneval.text import PAYING, command
 MAX_PURPOSE = 100
 PREPARED, TOTAL = "prepared", "total"
 """Where the id and the sum of a payment that was set up stand in the request."""
+SHOWN_WITHIN = timedelta(minutes=10)
+"""How long a payment may be on its way, or made and not shown yet."""
 
 
 class BonusPaid(NamedTuple):
@@ -297,6 +300,8 @@ def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
     with writing(at.engine) as session:
         hold_study(session, at.id)
         row = session.get_one(OutboxRow, bonus.intent.id)
+        if session.get_one(PaymentRow, bonus.payment_id).elsewhere:
+            raise paid_meanwhile(bonus.assignment)
         if row.request.get(PREPARED, "") != bonus.prepared:  # only one of two programs goes on to pay
             raise PlatformError("another program is paying this bonus", "Try again in a moment.")
         row.request = {**row.request, PREPARED: prepared.id, TOTAL: str(prepared.total)}
@@ -307,8 +312,12 @@ def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
     return PlatformError(
         f"a bonus of {at.sign}{bonus.amount} for {bonus.assignment} is unconfirmed: it was sent to"
         f" {at.endpoint}, which does not show it",
-        f"Nothing was sent now: it could pay twice. Look at {at.endpoint}'s own page. If it was not paid"
-        " there, pay it under another purpose: --purpose NAME.",
+        f"Nothing was sent now: it could pay twice. Look at {at.endpoint}'s own page. "
+        + (
+            pay_by_hand(at, bonus.assignment)
+            if is_compensation(BONUS, bonus.intent.subject)
+            else "If it was not paid there, pay it under another purpose: --purpose NAME."
+        ),
     )
 
 
@@ -320,6 +329,13 @@ def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
 def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
     """Raise PlatformError if the platform shows a bonus for this work that our books do not have as paid."""
     with reading(at.engine) as session:
+        for row in payment_writes(session, work):
+            tried = row.state == "pending" and PREPARED in row.request and row.attempted_at
+            if tried and now() < (shown := tried + SHOWN_WITHIN):
+                raise PlatformError(
+                    f"a payment for {work.external_id} was sent to {at.endpoint} and does not show there yet",
+                    f"Nothing was entered. It may still show until {shown:%H:%M} UTC: try again then.",
+                )
         known = select(PaymentRow.amount).where(
             PaymentRow.assignment_id == work.id, PaymentRow.state == "paid", ~PaymentRow.elsewhere
         )

@@ -271,8 +271,8 @@ _OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")
 )
-_UNCONFIRMED = _OF_INTENT.where(OutboxRow.state != "confirmed")
-_FAILED = _UNCONFIRMED.values(state=bindparam("to"), error=bindparam("why"))
+# Not if another program has confirmed or withdrawn it meanwhile.
+_FAILED = _OF_INTENT.where(OutboxRow.state == "pending").values(state=bindparam("to"), error=bindparam("why"))
 _UNTRIED = _OF_INTENT.values(
     attempts=OutboxRow.attempts - 1,
     state=case((OutboxRow.state == "confirmed", OutboxRow.state), else_=bindparam("to")),
