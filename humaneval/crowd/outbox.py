@@ -114,11 +114,13 @@ def settle(session: Session, endpoint: str, operation: str, subject: str) -> Non
         row.state, row.error, row.confirmed_at = "confirmed", "", now()
 
 
-def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> None:
-    """Withdraw a write that was never confirmed, because the platform shows that it was not done."""
+def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> bool:
+    """Withdraw a write that was never confirmed, because the platform shows that it was not done, or because
+    it no longer matters. Returns whether it was ever intended."""
     row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state == "pending":
         row.state, row.error = "refused", why
+    return row is not None
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:

@@ -27,6 +27,7 @@ from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific_standin import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific_standin.submissions import find_submission
@@ -321,6 +322,36 @@ def test_lost_work_that_is_entered_as_paid_elsewhere_meanwhile_is_not_paid(
     assert (bonuses(world, ann), write(world, "bonus").state) == ([], "refused")
 
 
+def test_a_bonus_that_was_killed_before_it_was_set_up_is_not_open_after_the_work_was_given_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    at = world.at()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(at.platform, "prepare_bonus", killed)
+    with pytest.raises(KeyboardInterrupt):
+        pay_bonus(at, assignment=ann.submission, **BONUS)
+    assert isinstance(at.platform, Prolific)
+    ask = at.platform.request_return
+    monkeypatch.setattr(at.platform, "request_return", lambda *asked: killed(ask(*asked)))
+    with pytest.raises(KeyboardInterrupt):
+        ask_returns(at, [ann.submission], "Please return it.", dry_run=False)
+    assert study_status(world.at().study)[0].unconfirmed == 2
+    ann.give_back()
+    world.collect()
+    with pytest.raises(PlatformError, match="no longer submitted"):
+        pay(world, ann)
+    assert ask_returns(world.at(), [ann.submission], "Please return it.", dry_run=False) == 0
+    assert study_status(world.at().study)[0].unconfirmed == 0
+    with reading(world.engine) as session:
+        assert not open_money(session, [1], now())
+
+
 def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
     world.publish()
     (ann,) = world.answered_by("Ann")
@@ -405,6 +436,29 @@ class TestLostAnswers:
             assert bonuses(world, ann) == []
         assert write(world, "bonus").request["prepared"]
 
+    @pytest.mark.parametrize("again", [Decimal("0.50"), Decimal("0.00")])
+    @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
+    def test_a_bonus_that_is_not_shown_for_a_day_was_not_paid_and_can_be_paid_or_dropped(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, again: Decimal
+    ) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        for _ in range(2):
+            with pytest.raises(PlatformError):
+                pay(world, ann)
+        assert pay(world, ann, purpose="another") == "paid"
+        approve_work(world.at())
+        monkeypatch.setattr(bonus, "SHOWN_WITHIN", timedelta(0))
+        with pytest.raises(PlatformError, match="was not paid: prolific has not shown it"):
+            pay(world, ann)
+        assert study_status(world.at().study)[0].unconfirmed == 0
+        assert pay(world, ann, amount=again) == ("paid" if again else "nothing due")
+        assert len(bonuses(world, ann)) == (2 if again else 1)
+        assert reconcile(world.at()).differences == ()
+        with reading(world.engine) as session:
+            assert not open_money(session, [1], now())
+
     @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
     def test_lost_work_whose_payment_stays_unconfirmed_can_be_entered_as_paid_elsewhere(
         self, world: World, monkeypatch: pytest.MonkeyPatch
@@ -419,7 +473,7 @@ class TestLostAnswers:
         for _ in range(2):
             with pytest.raises(PlatformError) as refused:
                 compensate_worker(world.at(), **due)
-        assert f"humaneval compensate study {ann.submission} --to prolific --elsewhere" in refused.value.hint
+        assert "Run the same command again then" in refused.value.hint
         with pytest.raises(PlatformError, match="was sent to prolific and does not show there yet"):
             pay_elsewhere(world.at(), **due)  # it may be on its way
         with reading(world.engine) as session:
