@@ -8,8 +8,9 @@ from functools import partial
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.letter_text import plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform, withdraw
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -48,7 +49,8 @@ def _recorded(session: Session, _: None) -> dict[str, str]:
 
 
 def _intended(session: Session, at: StudyAtPlatform, assignment: str, reason: str) -> Intent | None:
-    """The intention; None if the person was asked before."""
+    """The intention; None if the person was asked before. If a request was interrupted, and the work is
+    returned or decided since, nothing is left to ask."""
     work = session.scalar(
         select(AssignmentRow).where(
             AssignmentRow.study_id == at.id,
@@ -57,6 +59,8 @@ def _intended(session: Session, at: StudyAtPlatform, assignment: str, reason: st
             AssignmentRow.state.in_(("opened", "answered", "submitted")),
         )
     )
+    if work is None and withdraw(session, at.endpoint, ASK_RETURN, return_subject(assignment), INSTEAD):
+        return None
     if work is None:
         raise UsageError(f"the study has no undecided submission {assignment!r} at {at.endpoint}")
     row = intend(

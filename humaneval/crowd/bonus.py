@@ -5,19 +5,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.costs import BONUS, bonus_kinds
-from humaneval.crowd.find_assignment import find_assignment, refuse_lost
+from humaneval.crowd.costs import BONUS, bonus_kinds, payment_writes
+from humaneval.crowd.find_assignment import find_assignment, paid_meanwhile, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import lost_work, refuse_by_link
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
-from humaneval.crowd.participants import COMPENSATION, compensation_of
+from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.prolific.platform import Prolific
@@ -34,8 +35,11 @@ from humaneval.store.types import now
 from humaneval.text import PAYING, command
 
 MAX_PURPOSE = 100
-PREPARED, TOTAL = "prepared", "total"
-"""Where the id and the sum of a payment that was set up stand in the request."""
+PREPARED, TOTAL, PREPARED_AT = "prepared", "total", "prepared_at"
+"""Where the id, the sum and the time of a payment that was set up stand in the request."""
+SHOWN_WITHIN = timedelta(days=1)
+"""How long a payment may be on its way, or made and not shown yet."""
+MINUTE = "%Y-%m-%d %H:%M UTC"
 
 
 class BonusPaid(NamedTuple):
@@ -94,15 +98,7 @@ def pay_lost_work(
     look(at, [each for each in up(at.study, at.endpoint) if each.id == hit])
     refuse_unaccepted(at, "Nothing was paid.", {hit})
     _refuse_uncertain(at, assignment)
-    try:
-        return _paid(at, lambda session: lost_work(session, at, assignment, worker), terms, dry_run=dry_run)
-    except PlatformError:
-        with writing(at.engine) as session:
-            hold_study(session, at.id)
-            payment = compensation_of(session, lost_work(session, at, assignment, worker))
-            if payment is not None and _never_paid(session, payment):
-                session.delete(payment)  # the person is still unpaid
-        raise
+    return _paid(at, lambda session: lost_work(session, at, assignment, worker), terms, dry_run=dry_run)
 
 
 def _refuse_uncertain(at: StudyAtPlatform, assignment: str) -> None:
@@ -130,7 +126,16 @@ def _paid(
         if dry_run or state != "due":
             return BonusPaid(terms.amount, terms.fee, False, state)
         bonus = _intended(session, at, work, payment)
-    return BonusPaid(terms.amount, terms.fee, _pay(at, bonus), "paid")
+    try:
+        return BonusPaid(terms.amount, terms.fee, _pay(at, bonus), "paid")
+    except PlatformError:
+        if terms.kind == COMPENSATION or bonus.given_back:
+            with writing(at.engine) as session:
+                hold_study(session, at.id)
+                line = session.get(PaymentRow, bonus.payment_id)
+                if line is not None and _never_paid(session, line):
+                    session.delete(line)  # the person is still unpaid, and may never be paid this way
+        raise
 
 
 def _work(session: Session, at: StudyAtPlatform, assignment: str, purpose: str) -> AssignmentRow:
@@ -176,8 +181,8 @@ class _Bonus(NamedTuple):
     """How many other bonuses look the same at the platform."""
     prepared: str
     """The id of the payment that an earlier try had set up."""
-    unsure: bool
-    """That payment may have been made."""
+    shown_by: datetime | None
+    """When that payment is shown if it was made; None if it was not made."""
     most: Decimal
     """What this may cost with fees: the sum that somebody agreed to."""
     given_back: bool
@@ -240,7 +245,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         payment.reason,
         _alike(session, at, work, payment),
         row.request.get(PREPARED, ""),
-        row.state == "pending" and PREPARED in row.request,
+        _shown_by(row),
         payment.amount + payment.fee,
         payment.kind == BONUS and work.state not in COLLECTED,
     )
@@ -259,14 +264,15 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
         ]
         if len(paid) > bonus.alike:
             return bonus.intent.attempted
-        if bonus.unsure:
-            raise _unconfirmed(at, bonus)
+        if bonus.shown_by is not None:
+            raise _not_shown(at, bonus, bonus.shown_by)
         if bonus.given_back:
-            raise PlatformError(
+            error = PlatformError(
                 f"assignment {bonus.assignment} is no longer submitted at {at.endpoint}: nothing was paid",
                 "The person has given the work back, or their time ran out.",
-                nothing_done=True,
             )
+            error.never_done = True
+            raise error
         token = _prepared(at, bonus) or bonus.intent.token
         at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
         return True
@@ -297,19 +303,38 @@ def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
     with writing(at.engine) as session:
         hold_study(session, at.id)
         row = session.get_one(OutboxRow, bonus.intent.id)
+        if session.get_one(PaymentRow, bonus.payment_id).elsewhere:
+            raise paid_meanwhile(bonus.assignment)
         if row.request.get(PREPARED, "") != bonus.prepared:  # only one of two programs goes on to pay
             raise PlatformError("another program is paying this bonus", "Try again in a moment.")
-        row.request = {**row.request, PREPARED: prepared.id, TOTAL: str(prepared.total)}
+        kept = {PREPARED: prepared.id, TOTAL: str(prepared.total), PREPARED_AT: now().isoformat()}
+        row.request = {**row.request, **kept}
     return prepared.id
 
 
-def _unconfirmed(at: StudyAtPlatform, bonus: _Bonus) -> PlatformError:
-    return PlatformError(
-        f"a bonus of {at.sign}{bonus.amount} for {bonus.assignment} is unconfirmed: it was sent to"
-        f" {at.endpoint}, which does not show it",
-        f"Nothing was sent now: it could pay twice. Look at {at.endpoint}'s own page. If it was not paid"
-        " there, pay it under another purpose: --purpose NAME.",
+def _shown_by(row: OutboxRow) -> datetime | None:
+    """When the platform shows the payment that an earlier try had set up, if it was made; else None."""
+    if row.state != "pending" or PREPARED not in row.request:
+        return None
+    at = row.request.get(PREPARED_AT)
+    return (datetime.fromisoformat(at) if at else row.attempted_at or now()) + SHOWN_WITHIN
+
+
+def _not_shown(at: StudyAtPlatform, bonus: _Bonus, shown_by: datetime) -> PlatformError:
+    what = f"a bonus of {at.sign}{bonus.amount} for {bonus.assignment}"
+    if now() < shown_by:
+        return PlatformError(
+            f"{what} is unconfirmed: it was sent to {at.endpoint}, which does not show it",
+            f"Nothing was sent now: it could pay twice. If it is not shown until {shown_by:{MINUTE}}, it was"
+            " not paid. Run the same command again then.",
+        )
+    error = PlatformError(
+        f"{what} was not paid: {at.endpoint} has not shown it until {shown_by:{MINUTE}}",
+        "Nothing was paid now. Run the same command again to pay it, or, for a bonus that is no longer due,"
+        " with --amount 0.",
     )
+    error.never_done = True
+    return error
 
 
 def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
@@ -320,6 +345,13 @@ def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
 def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
     """Raise PlatformError if the platform shows a bonus for this work that our books do not have as paid."""
     with reading(at.engine) as session:
+        for row in payment_writes(session, work):
+            shown_by = _shown_by(row)
+            if shown_by is not None and now() < shown_by:
+                raise PlatformError(
+                    f"a payment for {work.external_id} was sent to {at.endpoint} and does not show there yet",
+                    f"Nothing was entered. It may still show until {shown_by:{MINUTE}}. Try again then.",
+                )
         known = select(PaymentRow.amount).where(
             PaymentRow.assignment_id == work.id, PaymentRow.state == "paid", ~PaymentRow.elsewhere
         )

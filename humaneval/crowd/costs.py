@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from sqlalchemy import select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.hit_terms import PLACES, REWARD
@@ -15,13 +16,16 @@ from humaneval.crowd.plan_differences import figures_there
 from humaneval.crowd.platform import Cost, Part
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
 APPROVE = "approve"
 REJECT = "reject"
 BONUS = "bonus"
+COMPENSATE = "compensate"
+MONEY = (APPROVE, REJECT, BONUS, COMPENSATE)
+"""The operations that money hangs on."""
 INSTEAD = "decided otherwise"
 """Why a decision is no longer sent."""
 
@@ -34,6 +38,29 @@ def bonus_kinds(at: StudyAtPlatform) -> tuple[str, ...]:
 def approval_subject(assignment: AssignmentRow) -> str:
     """The assignment of a decision, for the outbox."""
     return f"assignment {assignment.external_id} worker {assignment.worker_id}"
+
+
+def payment_writes(session: Session, work: AssignmentRow) -> Sequence[OutboxRow]:
+    """The writes that decide about work or pay for it."""
+    of = approval_subject(work)
+    about = or_(OutboxRow.subject == of, OutboxRow.subject.startswith(f"{of} ", autoescape=True))
+    at = (OutboxRow.endpoint == work.endpoint, OutboxRow.operation.in_(MONEY))
+    return session.scalars(select(OutboxRow).where(*at, about).order_by(OutboxRow.id)).all()
+
+
+def is_compensation(operation: str, subject: str) -> bool:
+    """Whether a write pays for lost work, with a HIT or, where that is the way, with a bonus."""
+    return operation == COMPENSATE or (operation == BONUS and subject.split()[4:] == [COMPENSATION])
+
+
+def withdraw_payments(session: Session, work: AssignmentRow) -> None:
+    """Withdraw what the platform was to decide or pay for work that it cannot pay for: its worker was paid
+    elsewhere."""
+    for row in payment_writes(session, work):
+        if row.state == "pending":
+            row.state, row.error = "refused", INSTEAD
+    due = (PaymentRow.assignment_id == work.id, PaymentRow.state == "due", PaymentRow.kind == BONUS)
+    session.execute(delete(PaymentRow).where(*due))
 
 
 def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:

@@ -124,3 +124,12 @@ def pay_by_hand(at: StudyAtPlatform, assignment: str) -> str:
     """What to do if a platform cannot pay for an assignment: a sentence that ends with a command."""
     enter = command("compensate", at.name, assignment, "--to", at.endpoint, "--elsewhere", *PAYING)
     return f"If you pay by hand where you can reach the worker, enter it in the books: {enter}"
+
+
+def paid_meanwhile(assignment: str) -> PlatformError:
+    """The error of a payment that goes no further, because somebody has entered another one."""
+    error = PlatformError(
+        f"it was entered meanwhile that the worker of {assignment} was paid elsewhere", "Nothing is paid now."
+    )
+    error.never_done = True
+    return error

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.compensate import COMPENSATE
-from humaneval.crowd.costs import APPROVE, BONUS, REJECT
+from humaneval.crowd.costs import BONUS, COMPENSATE, MONEY, REJECT, is_compensation
 from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.personal_data import OUTBOX, writes_about, writes_about_forms
@@ -24,8 +23,6 @@ from humaneval.text import PAYING, command, counted
 
 PANEL_HAS = timedelta(days=7)
 """A panel that says nothing for so long keeps nobody from being deleted."""
-MONEY = (APPROVE, REJECT, BONUS, COMPENSATE)
-"""The operations that money hangs on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,8 @@ def _unsure(
 ) -> Iterator[Open]:
     """What is open by writes about money that no answer has confirmed."""
     for one in writes:
-        study, operation, endpoint = studies[one["study_id"]], one["operation"], one["endpoint"]
+        study, endpoint = studies[one["study_id"]], one["endpoint"]
+        operation = COMPENSATE if is_compensation(one["operation"], one["subject"]) else one["operation"]
         form = names_of(session, study).shown(endpoint, one["subject"].split()[1])
         yield Open(
             f"it is not known whether the {operation} for form {form} of {study.name!r} was done",

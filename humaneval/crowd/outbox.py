@@ -114,11 +114,13 @@ def settle(session: Session, endpoint: str, operation: str, subject: str) -> Non
         row.state, row.error, row.confirmed_at = "confirmed", "", now()
 
 
-def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> None:
-    """Withdraw a write that was never confirmed, because the platform shows that it was not done."""
+def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> bool:
+    """Withdraw a write that was never confirmed, because the platform shows that it was not done, or because
+    it no longer matters. Returns whether it was ever intended."""
     row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state == "pending":
         row.state, row.error = "refused", why
+    return row is not None
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
@@ -278,8 +280,8 @@ _OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")
 )
-_UNCONFIRMED = _OF_INTENT.where(OutboxRow.state != "confirmed")
-_FAILED = _UNCONFIRMED.values(state=bindparam("to"), error=bindparam("why"))
+# Not if another program has confirmed or withdrawn it meanwhile.
+_FAILED = _OF_INTENT.where(OutboxRow.state == "pending").values(state=bindparam("to"), error=bindparam("why"))
 _UNTRIED = _OF_INTENT.values(
     attempts=OutboxRow.attempts - 1,
     state=case((OutboxRow.state == "confirmed", OutboxRow.state), else_=bindparam("to")),

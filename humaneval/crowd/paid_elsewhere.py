@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from sqlalchemy.orm import Session
+
 from humaneval.crowd.bonus import refuse_unknown_bonus
-from humaneval.crowd.compensate import withdraw_hit
+from humaneval.crowd.compensation_hit import withdraw_hit
+from humaneval.crowd.costs import payment_writes, withdraw_payments
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.lost_work import lost_work, refuse_if_submitted, work_under
 from humaneval.crowd.outbox import hold_study
@@ -17,10 +20,10 @@ from humaneval.crowd.participants import COMPENSATION, compensation_of
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import UsageError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import PaymentRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
 
 ZERO = Decimal("0.00")
@@ -61,7 +64,7 @@ def pay_elsewhere(
     with reading(at.engine) as session:
         work = lost_work(session, at, assignment, worker, elsewhere=True)
         person = session.get_one(WorkerRow, work.worker_id).pseudonym
-        there = compensation_of(session, work)
+        there, tries = compensation_of(session, work), _tries(session, work)
         session.expunge_all()
     refuse_if_submitted(at, work)
     if there is not None and there.state == "paid" and not there.elsewhere:
@@ -75,6 +78,9 @@ def pay_elsewhere(
     with writing(at.engine) as session:
         hold_study(session, at.id)
         payment = compensation_of(session, work)
+        if _tries(session, work) != tries:
+            raise PlatformError("another program is paying for this work", "Try again in a moment.")
+        withdraw_payments(session, work)
         if payment is None:
             payment = PaymentRow(
                 study_id=at.id,
@@ -87,3 +93,10 @@ def pay_elsewhere(
         payment.amount, payment.fee, payment.reason = amount, ZERO, reason
         payment.state, payment.elsewhere, payment.paid_at = "paid", True, payment.paid_at or now()
     return PaidElsewhere(person, amount, before, by_platform=False)
+
+
+def _tries(session: Session, work: AssignmentRow) -> tuple[object, ...]:
+    """How the payment stands, and how often each write about this work was tried."""
+    payment = compensation_of(session, work)
+    stands = None if payment is None else (payment.state, payment.elsewhere)
+    return (stands, *((row.id, row.state, row.attempts) for row in payment_writes(session, work)))

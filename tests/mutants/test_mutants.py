@@ -25,6 +25,7 @@ MUTANTS = {
     "claim_without_a_lock": (f"{CROWD}test_claims.py", "C39 and sqlite"),
     "story_by_its_id": ("tests/integration/test_from_file_to_study.py", "X23"),
     "bonus_sent_again": (f"{PROLIFIC}test_money.py", "answer_was_lost"),
+    "paid_by_hand_too": (f"{CROWD}test_paid_elsewhere.py", "at_once_one_is_paid"),
     "timed_out_as_submitted": (f"{PROLIFIC}test_taking_part.py", "timed_out"),
     "until_a_short_page": ("tests/unit/test_prolific_client.py", "P02"),
     "event_marked_first": (f"{PROLIFIC}test_events.py", "only_with_what_it_changes"),

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from humaneval.crowd import workers
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.close import CLOSE, close_all
-from humaneval.crowd.compensate import COMPENSATE, compensate_worker
+from humaneval.crowd.compensate import compensate_worker
+from humaneval.crowd.costs import COMPENSATE
 from humaneval.crowd.notify import NOTIFY, notify_workers
 from humaneval.crowd.participants import LIST
 from humaneval.crowd.publish import publish_hits

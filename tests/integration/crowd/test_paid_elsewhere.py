@@ -15,8 +15,9 @@ from sqlalchemy import Engine, select, text, update
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.collect import Accepted, collect_work
-from humaneval.crowd.compensate import compensate_worker
+from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.open_money import open_money
 from humaneval.crowd.paid_elsewhere import PaidElsewhere, pay_elsewhere
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.status import study_status
@@ -24,7 +25,8 @@ from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import MarketServer, Mode, open_account, open_market
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
+from humaneval.store.types import now
 from tests.advice import printed_commands
 
 LOST = Accepted(lost=True)
@@ -258,3 +260,137 @@ def test_X49_by_link_a_bonus_and_a_compensation_are_entered_as_paid_by_hand(
     assert payments(sqlite_engine) == [("compensation", "0.80", "paid", True)] * 2
     assert "$1.60 of it was paid elsewhere, by hand" in verb("status", "study").out
     assert verb("review", "study", "--approve").code == 0
+
+
+@pytest.fixture
+def lost(sqlite_engine: Engine, put_up: Callable, person: Callable) -> Any:
+    """The work of somebody whose time ran out."""
+    work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
+    work.open()
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=None))
+    return work
+
+
+def compensate(at: StudyAtPlatform, work: str) -> Compensated:
+    return compensate_worker(at, assignment=work, amount=Decimal("0.80"), reason="It was lost.")
+
+
+def nothing_is_open(engine: Engine) -> bool:
+    with reading(engine) as session:
+        unsure = session.scalars(select(OutboxRow.operation).where(OutboxRow.state == "pending")).all()
+        return not unsure and not any("not known" in each.why for each in open_money(session, [1], now()))
+
+
+@pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
+def test_a_compensation_that_was_killed_and_then_paid_elsewhere_leaves_nothing_open(
+    sqlite_engine: Engine,
+    at: Callable,
+    lost: Any,
+    die: Callable,
+    die_unconfirmed: Callable,
+    listed: Callable,
+    when: str,
+) -> None:
+    there = at()
+    with (
+        die_unconfirmed("compensate")
+        if when == "unconfirmed"
+        else die(when, "CreateHIT", client=there.platform.client)
+    ):
+        compensate(there, lost.id)
+    assert not nothing_is_open(sqlite_engine)
+    enter(at(), lost.id)
+    assert nothing_is_open(sqlite_engine)
+    assert all(hit["Expiration"] < now() for hit in listed()[1:])
+    with writing(sqlite_engine) as session:  # as if a program had been killed that had begun before
+        session.execute(update(OutboxRow).where(OutboxRow.operation == "compensate").values(state="pending"))
+    assert compensate(at(), lost.id).paid
+    assert nothing_is_open(sqlite_engine)
+    assert payments(sqlite_engine) == [("compensation", "0.80", "paid", True)]
+
+
+@pytest.mark.parametrize("operation", ["ListHITs", "CreateHIT"])
+@pytest.mark.parametrize("when", ["before-send", "response-received"])
+def test_of_a_compensation_and_one_elsewhere_at_once_one_is_paid(
+    sqlite_engine: Engine, at: Callable, lost: Any, listed: Callable, operation: str, when: str
+) -> None:
+    there = at()
+    meanwhile = Meanwhile(lambda: enter(at(), lost.id))
+    events = there.platform.client.meta.events
+    events.register(f"{when}.mturk.{operation}", meanwhile)
+    with pytest.raises(PlatformError, match="meanwhile"):
+        compensate(there, lost.id)
+    events.unregister(f"{when}.mturk.{operation}", meanwhile)
+    assert meanwhile.done
+    assert all(hit["Expiration"] < now() for hit in listed()[1:])
+    assert payments(sqlite_engine) == [("compensation", "0.80", "paid", True)]
+    assert nothing_is_open(sqlite_engine)
+    assert reconcile(at()).unexplained == 0
+
+
+@pytest.mark.parametrize("when", ["before-send", "response-received"])
+def test_what_the_platform_begins_to_pay_meanwhile_is_not_entered_as_paid_elsewhere(
+    sqlite_engine: Engine, at: Callable, lost: Any, when: str
+) -> None:
+    there = at()
+    meanwhile = Meanwhile(lambda: compensate(at(), lost.id))
+    events = there.platform.client.meta.events
+    events.register(f"{when}.mturk.ListHITs", meanwhile)
+    with pytest.raises(PlatformError, match="another program is paying"):
+        enter(there, lost.id)
+    events.unregister(f"{when}.mturk.ListHITs", meanwhile)
+    assert meanwhile.done
+    assert payments(sqlite_engine) == [("compensation", "0.80", "due", False)]
+    enter(at(), lost.id)
+    assert payments(sqlite_engine) == [("compensation", "0.80", "paid", True)]
+
+
+class Meanwhile:
+    """Does something once, in the middle of somebody's call."""
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        self.what, self.done = what, False
+
+    def __call__(self, **_: object) -> None:
+        if not self.done:
+            self.done = True
+            self.what()
+
+
+def test_after_a_payment_elsewhere_no_decision_or_bonus_of_lost_work_is_open(
+    decided: list[str], gone: Callable, at: Callable, sqlite_engine: Engine
+) -> None:
+    with writing(sqlite_engine) as session:
+        work = session.scalars(select(AssignmentRow).where(AssignmentRow.external_id == decided[2])).one()
+        about = f"assignment {work.external_id} worker {work.worker_id}"
+        for operation, subject in (("approve", about), ("bonus", f"{about} purpose thanks")):
+            session.add(
+                OutboxRow(
+                    study_id=work.study_id,
+                    endpoint=work.endpoint,
+                    operation=operation,
+                    subject=subject,
+                    token=operation,
+                    request={"amount": "0.50", "reason": "thanks"},
+                    attempts=1,
+                )
+            )
+        session.add(
+            PaymentRow(
+                study_id=work.study_id,
+                endpoint=work.endpoint,
+                assignment_id=work.id,
+                kind="bonus",
+                purpose="thanks",
+                amount=Decimal("0.50"),
+                fee=Decimal("0.10"),
+                reason="thanks",
+                state="due",
+            )
+        )
+    gone()
+    collect_work(at(), accepted=LOST)
+    enter(at(), decided[2])
+    with reading(sqlite_engine) as session:
+        assert not open_money(session, [work.worker_id], now())

@@ -11,6 +11,7 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import Engine, delete, select, update
 
+from humaneval.crowd import bonus
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.bonus import pay_bonus
@@ -20,17 +21,20 @@ from humaneval.crowd.costs import spent
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.notify import notify_workers
+from humaneval.crowd.open_money import open_money
 from humaneval.crowd.paid_elsewhere import pay_elsewhere
 from humaneval.crowd.prolific.evidence import evidence_for
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific_standin import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific_standin.submissions import find_submission
 from humaneval.market.prolific_standin.tables import Status
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
+from humaneval.store.types import now
 from humaneval.study.enlarge import enlarge
 from humaneval.study.money_paid import pretended_at
 from humaneval.study.planned_cost import planned_cost
@@ -295,6 +299,59 @@ def test_somebody_who_was_screened_out_is_named_and_has_submitted_nothing(world:
     assert (found.submissions, found.notes[0].startswith(f"{ann.submission} was screened out")) == (0, True)
 
 
+def test_lost_work_that_is_entered_as_paid_elsewhere_meanwhile_is_not_paid(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    ann.take()
+    ann.answer()
+    world.clock.move(hours=2)
+    world.collect()
+    due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+    at = world.at()
+    prepare = at.platform.prepare_bonus
+
+    def meanwhile(assignment: str, amount: Decimal) -> object:
+        pay_elsewhere(world.at(), **due)
+        return prepare(assignment, amount)
+
+    monkeypatch.setattr(at.platform, "prepare_bonus", meanwhile)
+    with pytest.raises(PlatformError, match="meanwhile"):
+        compensate_worker(at, **due)
+    assert (bonuses(world, ann), write(world, "bonus").state) == ([], "refused")
+
+
+def test_a_bonus_that_was_killed_before_it_was_set_up_is_not_open_after_the_work_was_given_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish()
+    (ann,) = world.answered_by("Ann")
+    world.collect()
+    at = world.at()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(at.platform, "prepare_bonus", killed)
+    with pytest.raises(KeyboardInterrupt):
+        pay_bonus(at, assignment=ann.submission, **BONUS)
+    assert isinstance(at.platform, Prolific)
+    ask = at.platform.request_return
+    monkeypatch.setattr(at.platform, "request_return", lambda *asked: killed(ask(*asked)))
+    with pytest.raises(KeyboardInterrupt):
+        ask_returns(at, [ann.submission], "Please return it.", dry_run=False)
+    assert study_status(world.at().study)[0].unconfirmed == 2
+    ann.give_back()
+    world.collect()
+    with pytest.raises(PlatformError, match="no longer submitted"):
+        pay(world, ann)
+    assert ask_returns(world.at(), [ann.submission], "Please return it.", dry_run=False) == 0
+    assert study_status(world.at().study)[0].unconfirmed == 0
+    with reading(world.engine) as session:
+        assert not open_money(session, [1], now())
+
+
 def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
     world.publish()
     (ann,) = world.answered_by("Ann")
@@ -378,6 +435,56 @@ class TestLostAnswers:
                 pay(world, ann)
             assert bonuses(world, ann) == []
         assert write(world, "bonus").request["prepared"]
+
+    @pytest.mark.parametrize("again", [Decimal("0.50"), Decimal("0.00")])
+    @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
+    def test_a_bonus_that_is_not_shown_for_a_day_was_not_paid_and_can_be_paid_or_dropped(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, again: Decimal
+    ) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        for _ in range(2):
+            with pytest.raises(PlatformError):
+                pay(world, ann)
+        assert pay(world, ann, purpose="another") == "paid"
+        approve_work(world.at())
+        monkeypatch.setattr(bonus, "SHOWN_WITHIN", timedelta(0))
+        with pytest.raises(PlatformError, match="was not paid: prolific has not shown it"):
+            pay(world, ann)
+        assert study_status(world.at().study)[0].unconfirmed == 0
+        assert pay(world, ann, amount=again) == ("paid" if again else "nothing due")
+        assert len(bonuses(world, ann)) == (2 if again else 1)
+        assert reconcile(world.at()).differences == ()
+        with reading(world.engine) as session:
+            assert not open_money(session, [1], now())
+
+    @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
+    def test_lost_work_whose_payment_stays_unconfirmed_can_be_entered_as_paid_elsewhere(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.publish()
+        ann = world.person("Ann")
+        ann.take()
+        ann.answer()
+        world.clock.move(hours=2)
+        world.collect()
+        due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
+        for _ in range(2):
+            with pytest.raises(PlatformError) as refused:
+                compensate_worker(world.at(), **due)
+        assert "Run the same command again then" in refused.value.hint
+        with pytest.raises(PlatformError, match="was sent to prolific and does not show there yet"):
+            pay_elsewhere(world.at(), **due)  # it may be on its way
+        with reading(world.engine) as session:
+            (open_now,) = {one.way_out for one in open_money(session, [1], now())}
+        assert "humaneval compensate study" in open_now
+        monkeypatch.setattr(bonus, "SHOWN_WITHIN", timedelta(0))
+        pay_elsewhere(world.at(), **due)
+        with reading(world.engine) as session:
+            assert not open_money(session, [1], now())
+        assert compensate_worker(world.at(), **due).paid
+        assert bonuses(world, ann) == []
 
     @pytest.mark.parametrize("faults", ["throttled"], indirect=True)
     def test_a_bonus_that_was_refused_can_be_paid(self, world: World) -> None:
