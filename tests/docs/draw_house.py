@@ -76,6 +76,7 @@ GROUND = {
     "csv_file",
     "csv_text",
     "encodings",
+    "limits",
     "fees",
     "text",
     "domain",
