@@ -207,9 +207,11 @@ def _header(text: str) -> tuple[list[str], int, str]:
         return next(csv.reader(lines, delimiter=separator), []), first + 1, separator
 
     def known(separator: str) -> int:
-        return sum(
-            _column_name(cell) in COLUMNS for cell in next(csv.reader([line], delimiter=separator), [])
-        )
+        try:
+            cells = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            return 0
+        return sum(_column_name(cell) in COLUMNS for cell in cells)
 
     separator = max(",;\t", key=known)
     return next(csv.reader(chain([line], lines), delimiter=separator)), first, separator

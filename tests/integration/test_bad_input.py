@@ -129,15 +129,14 @@ def _limited() -> None:
         (("stories", "import"), "one.csv", "abc def " * 15_000_000, "line 1 is longer than 16 MiB"),
         (("stories", "import"), "many.txt", "1\n" * 5_000_002, "has more than 5,000,000 lines"),
         (("score", "--responses"), "one.csv", "abc def " * 15_000_000, "line 1 is longer than 16 MiB"),
-        (("score", "--responses"), "open.csv", 'a,b\n1,2\n"2\n","' + "x\n" * 900_000, "line 4: a cell has more"),
+        (
+            ("score", "--responses"),
+            "open.csv",
+            'a,b\n1,2\n"2\n","' + "x\n" * 900_000,
+            "line 4: a cell has more",
+        ),
         (("score", "--responses"), "wide.csv", "a," * 10_000 + "\n", "10,001 columns; at most 10,000"),
         (("study", "create", "x", "--from"), "one.csv", "abc def " * 15_000_000, "is longer than 16 MiB"),
-        (
-            ("generate", "--generator", "replay", "--as", "r", "--checkpoint"),
-            "one.csv",
-            "a " * 60_000_000,
-            "",
-        ),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else value[0],
 )
