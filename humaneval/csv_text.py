@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from humaneval.errors import InputError
 from humaneval.limits import CELL, LINE, check_cells
@@ -21,6 +21,13 @@ _FORMULA = re.compile(r"'*(?:[\t\r]|\s*[=+\-@＝＋－＠])")
 """The start of a formula, in half or full width. Apostrophes count, so that the guard can be taken away."""
 _NUMBER = re.compile(r"[+-]?\d[\d ]*(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
 """A number or a telephone number: no spreadsheet makes anything else of it."""
+
+
+class Row(NamedTuple):
+    """A row of a table, and the line on which it begins."""
+
+    line: int
+    cells: list[str]
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> str:
@@ -58,7 +65,7 @@ def lines_of(text: str) -> Iterator[str]:
     return (found[0] for found in _LINE.finditer(text))
 
 
-def csv_records(lines: Iterable[str], separator: str, before: str) -> Iterator[tuple[int, list[str]]]:
+def csv_records(lines: Iterable[str], separator: str, before: str) -> Iterator[Row]:
     """The rows of a table, each with the line on which it begins: the one reader of every table.
 
     Raises InputError for what is no table, with the text `before` the number of its line: that in which a
@@ -79,7 +86,7 @@ def csv_records(lines: Iterable[str], separator: str, before: str) -> Iterator[t
     try:
         for cells in csv.reader(watched(), delimiter=separator, strict=True):
             check_cells(f"{before}{start}", 1, len(cells))
-            yield start, cells
+            yield Row(start, cells)
             start += len(held)
             held.clear()
             size = 0
