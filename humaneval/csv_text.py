@@ -72,6 +72,7 @@ def csv_records(lines: Iterable[str], separator: str, before: str) -> Iterator[R
     quotation mark is opened, if it is not closed.
     """
     held: list[str] = []
+    start, size = 1, 0
 
     def watched() -> Iterator[str]:
         for line in lines:
@@ -82,7 +83,6 @@ def csv_records(lines: Iterable[str], separator: str, before: str) -> Iterator[R
                 raise csv.Error(f"a row has more than {LINE:,} characters")
             yield line
 
-    start, size = 1, 0
     try:
         for cells in csv.reader(watched(), delimiter=separator, strict=True):
             check_cells(f"{before}{start}", 1, len(cells))
