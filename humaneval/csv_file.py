@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from humaneval.csv_text import csv_trouble, unguarded
+from humaneval.csv_text import csv_records, lines_of, unguarded
 from humaneval.encodings import decode
 from humaneval.errors import InputError
+from humaneval.limits import check_cells, read_rows
 from humaneval.text import counted, listed
 
 SEPARATORS = ",\t;|"
-MOST_COLUMNS = 10_000
-"""More than any table of people's answers has: each column costs as much time as all others together."""
+SHORT, MOST_TEXTS = 32, 100_000
+"""Cells of so few characters with the same text are one, of so many texts at a time."""
 
 _VALUE = re.compile(
     r"\S+@\S+\.\S+|.*<\S+@\S+>|https?://.*"  # an address
@@ -53,10 +54,9 @@ def read_csv_file(path: Path, *, what: str) -> CsvFile:
     `what` it should be ("a list of people") is for messages. Raises InputError if it cannot be read.
     """
     try:
-        data = path.read_bytes()
+        decoded = decode(read_rows(path), str(path), what=what)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    decoded = decode(data, str(path), what=what)
     found = csv_rows(decoded.text, str(path))
     rows = [[cell.strip() for cell in row] for row in found.rows]
     notes = (decoded.note, *found.notes) if decoded.guessed else found.notes
@@ -75,37 +75,54 @@ def blank_lines(lines: Sequence[int]) -> str:
 def csv_rows(text: str, name: str) -> CsvFile:
     """The rows of a table with commas, tabs, semicolons or | between its cells, which Excel's `sep=` line may
     name. Raises InputError with the line, in the file `name`, if a quotation mark is not closed."""
-    first, _, rest = text.lstrip("\r\n").partition("\n")
-    told = first.strip()
+    start_of_text = text.lstrip("\r\n")[:1_000_000]
+    told = start_of_text.partition("\n")[0].strip()
     separator = told[-1] if told.lower().startswith("sep=") and len(told) == 5 else ""
-    skipped = 0
-    if separator:
-        text, skipped = rest, 1
-    else:
-        start_of_text = text.lstrip("\r\n")[:1_000_000]
-        separator = max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
-    rows, lines, blank, start = [], [], [], 0
-    try:
-        # newline="": csv itself handles every line end, even the lone carriage return of old Macs.
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        for cells in reader:
-            line, start = start + 1 + skipped, reader.line_num
-            if len(cells) > MOST_COLUMNS:
-                raise InputError(
-                    f"{name}, line {line}: {len(cells):,} cells; at most {MOST_COLUMNS:,} are read"
-                )
-            if any(cell.strip() for cell in cells):
-                rows.append([unguarded(cell) for cell in cells])
-                lines.append(line)
-            elif rows:
-                blank.append(line)
-    except csv.Error as error:
-        raise InputError(
-            f"{name}, line {start + 1 + skipped}: {csv_trouble(error)}",
-            "Check the quotation marks in this line.",
-        ) from None
-    told = blank_lines([line for line in blank if line < lines[-1]])
-    return CsvFile(rows, lines, separator, (told,) if told else ())
+    unread = bool(separator)
+    separator = separator or max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
+    kept = Kept(name)
+    for line, cells in csv_records(lines_of(text), separator, f"{name}, line "):
+        if unread and any(cells):  # the line with sep=
+            unread = False
+        else:
+            kept.add(line, cells)
+    told = kept.told
+    return CsvFile(kept.rows, kept.lines, separator, (told,) if told else ())
+
+
+class Kept:
+    """The rows of a table that are not blank, and their lines. Raises InputError if they are too many."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rows: list[list[str]] = []
+        self.lines: list[int] = []
+        self._blank: list[int] = []
+        self._widest = 0
+        self._texts: dict[str, str] = {}
+
+    def add(self, line: int, cells: Sequence[str]) -> None:
+        """Keep a row, unless it is blank."""
+        if not any(map(str.strip, cells)):
+            if self.rows:
+                self._blank.append(line)
+            return
+        self._widest = max(self._widest, len(cells))
+        check_cells(self.name, len(self.rows) + 1, self._widest)
+        self.rows.append(list(map(self._kept, cells)))
+        self.lines.append(line)
+        if len(self._texts) > MOST_TEXTS:
+            self._texts.clear()
+
+    @property
+    def told(self) -> str:
+        """What there is to say about blank lines between the rows."""
+        return blank_lines([line for line in self._blank if line < self.lines[-1]])
+
+    def _kept(self, cell: str) -> str:
+        if cell.startswith("'"):
+            return unguarded(cell)
+        return self._texts.setdefault(cell, cell) if len(cell) <= SHORT else cell
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool | None:

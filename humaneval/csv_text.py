@@ -1,7 +1,7 @@
 """Tables as CSV or TSV text, the same wherever the toolkit writes one: the one door of every CSV.
 
 A spreadsheet runs text that begins a formula. Ids, comments and infills come from strangers and models, so
-such text gets an apostrophe first. Our readers take it away again, and have one limit for a cell.
+such text gets an apostrophe first. Our readers take it away again.
 """
 
 from __future__ import annotations
@@ -10,15 +10,24 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-LARGEST_CELL = 16 * 1024 * 1024
-"""Characters. An unclosed quotation mark would turn the rest of the file into one cell."""
-csv.field_size_limit(LARGEST_CELL)  # Python has one limit for all readers, and it is too low for a long text.
+from humaneval.errors import InputError
+from humaneval.limits import CELL, LINE, check_cells
+
+csv.field_size_limit(CELL)  # Python has one limit for all readers, and it is too low for a long text.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FORMULA = re.compile(r"'*(?:[\t\r]|\s*[=+\-@＝＋－＠])")
 """The start of a formula, in half or full width. Apostrophes count, so that the guard can be taken away."""
 _NUMBER = re.compile(r"[+-]?\d[\d ]*(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
 """A number or a telephone number: no spreadsheet makes anything else of it."""
+
+
+class Row(NamedTuple):
+    """A row of a table, and the line on which it begins."""
+
+    line: int
+    cells: list[str]
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> str:
@@ -51,11 +60,59 @@ def csv_lines(names: Sequence[str], rows: Iterable[Sequence[Any]], separator: st
         yield (separator.join(map(written, row)) or '""') + "\n"
 
 
+def lines_of(text: str) -> Iterator[str]:
+    """The lines with their ends, of whatever kind. A StringIO would hold the text four times."""
+    return (found[0] for found in _LINE.finditer(text))
+
+
+def csv_records(lines: Iterable[str], separator: str, before: str) -> Iterator[Row]:
+    """The rows of a table, each with the line on which it begins: the one reader of every table.
+
+    Raises InputError for what is no table, with the text `before` the number of its line: that in which a
+    quotation mark is opened, if it is not closed.
+    """
+    held: list[str] = []
+    start, size = 1, 0
+
+    def watched() -> Iterator[str]:
+        for line in lines:
+            held.append(line)
+            nonlocal size
+            size += len(line)
+            if size > LINE:
+                raise csv.Error(f"a row has more than {LINE:,} characters")
+            yield line
+
+    try:
+        for cells in csv.reader(watched(), delimiter=separator, strict=True):
+            check_cells(f"{before}{start}", 1, len(cells))
+            yield Row(start, cells)
+            start += len(held)
+            held.clear()
+            size = 0
+    except csv.Error as error:
+        # Without its last line, a cell that is too large or ends in the wrong place is still open.
+        opened = _opened(held if "unexpected end" in str(error) else held[:-1], separator)
+        raise InputError(
+            f"{before}{start + opened}: {csv_trouble(error)}",
+            "Check the quotation marks from this line onwards.",
+        ) from None
+
+
+def _opened(held: Sequence[str], separator: str) -> int:
+    """After how many of the lines of a row that ends within quotation marks the last of them is opened."""
+    try:
+        *_, row = csv.reader(held, delimiter=separator)
+        return len(held) - max(1, len(list(lines_of(row[-1]))))
+    except (csv.Error, ValueError, IndexError):  # it ends outside, or has no line
+        return 0
+
+
 def csv_trouble(error: csv.Error) -> str:
     """What is wrong with a table, from what reading it raised."""
     cause = str(error)
     if "field larger" in cause:
-        return f"a cell has more than {LARGEST_CELL:,} characters"
+        return f"a cell has more than {CELL:,} characters; is a quotation mark never closed?"
     if "unexpected end" in cause:
         return "a quotation mark is opened and never closed"
     return cause

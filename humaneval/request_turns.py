@@ -87,16 +87,23 @@ class RankedQueue:
 
     def popleft(self) -> Any:
         """Take the task whose turn it is."""
-        ranks = self._ranks if self.computing < self._most else self._ranks[-1:]
-        those = [each for each in ranks[:-1] if each] or ranks[-1:]
-        if those[0] is self._ranks[0] and len(those) > 1:
-            self._files = (self._files + 1) % 4
-            those = those[:1] if self._files else those[1:]
-        self._turn ^= len(those) > 1
-        task = those[len(those) > 1 and not self._turn].popleft()
-        task.counts = those[0] is not self._ranks[-1]
+        chosen = self._next() if self.computing < self._most else self._ranks[-1]
+        task = chosen.popleft()
+        task.counts = chosen is not self._ranks[-1]
         self.computing += task.counts
         return task
+
+    def _next(self) -> deque[Any]:
+        files, *forms, last = self._ranks
+        people = [each for each in forms if each]
+        if files and (people or last):
+            self._files = (self._files + 1) % 4
+        if files and (self._files or not (people or last)):
+            return files
+        if len(people) > 1:
+            self._turn = not self._turn
+            return people[not self._turn]
+        return people[0] if people else last
 
     def __len__(self) -> int:
         return sum(map(len, self._ranks if self.computing < self._most else self._ranks[-1:]))

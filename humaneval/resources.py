@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from humaneval.limits import read_whole
+
 _PACKAGE = Path(__file__).resolve().parent
 _TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
 """Subtags of Chinese that the words in simplified characters are not for."""
@@ -36,7 +38,7 @@ def words_in(language: str, mturk: bool = False, question: Path | None = None) -
         files = {path.stem.lower(): path for path in (folder / "words").glob("*.toml")}
         tags = ("-".join(parts[:size]) for size in range(len(parts), 0, -1))
         if path := next((files[tag] for tag in tags if tag in files), None):
-            words = tomllib.loads(path.read_text(encoding="utf-8"))
+            words = tomllib.loads(read_whole(path))
             there = words.pop("mturk", {})
             found = {**words, **there, **found} if mturk else {**words, **found}
     return found

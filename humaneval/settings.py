@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from humaneval.encodings import read_toml
 from humaneval.errors import SettingsError
+from humaneval.limits import read_whole
 from humaneval.text import command
 
 CONFIG_FILE = "humaneval.toml"
@@ -294,7 +295,7 @@ def _from_file(file: Path) -> dict[str, object]:
     if not file.exists():
         return {}
     try:
-        values = read_toml(file.read_text(encoding="utf-8-sig"))
+        values = read_toml(read_whole(file, "utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

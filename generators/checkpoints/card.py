@@ -12,6 +12,7 @@ from generators.checkpoints.tokenizer import PROBE
 from generators.checkpoints.weights import WEIGHTS, digest, first_line
 from generators.masks.spans import Granularity
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 from humaneval.text import command
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def read_card(folder: Path) -> Card:
     """The card of the checkpoint in `folder`. Raises InputError if there is none or it is damaged."""
     path = file_of(folder, CARD)
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_whole(path, most=DOCUMENT))
         card = Card(**{name: values[name] for name in ("kind", "vocabulary", "probe")})
         later = ("training", "blanks", "mask", "corpus", "weights")
         card = replace(card, **{name: values[name] for name in later if name in values})

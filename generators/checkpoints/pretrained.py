@@ -21,6 +21,7 @@ from generators.checkpoints.weights import (
     refuse_not_numbers,
 )
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -158,7 +159,7 @@ def weight_files(folder: Path) -> list[Path]:
         index = folder / (whole + SHARDED)
         if index.exists():
             try:
-                names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+                names = set(json.loads(read_whole(index, most=DOCUMENT))["weight_map"].values())
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(f"{index} is damaged", DAMAGED) from None
             lacking = sorted(name for name in names if not (folder / name).exists())
@@ -177,7 +178,7 @@ def _reason(error: Exception) -> str:
 def architectures(folder: Path) -> list[str]:
     """The architectures that the config of a model names; empty if it names none."""
     try:
-        names = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("architectures") or []
+        names = json.loads(read_whole(folder / CONFIG, most=DOCUMENT)).get("architectures") or []
     except (OSError, ValueError, AttributeError):
         return []
     return [name for name in names if isinstance(name, str)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.weights import DAMAGED, first_line
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -40,7 +41,7 @@ def open_tokenizer(path: Path) -> Tokenizer:
     try:
         if pair is not None and not file.exists():
             return _from_pair(*pair)
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(read_whole(file, most=DOCUMENT))
         # The added_tokens are matched before the text is read; none of them may match in a story.
         values.update(added_tokens=[], post_processor=None, truncation=None, padding=None)
         return Tokenizer.from_str(json.dumps(values, ensure_ascii=False))
@@ -65,9 +66,9 @@ def _pair(folder: Path) -> tuple[Path, Path] | None:
 def _from_pair(vocabulary: Path, merges: Path) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    lines = merges.read_text(encoding="utf-8").split("\n")
+    lines = read_whole(merges, most=DOCUMENT).split("\n")
     pairs: Any = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
-    vocab = json.loads(vocabulary.read_text(encoding="utf-8"))
+    vocab = json.loads(read_whole(vocabulary, most=DOCUMENT))
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=pairs))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False)
     tokenizer.decoder = decoders.ByteLevel()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +38,7 @@ def build_model(config: Path) -> PreTrainedModel:
 
     auto: Any = transformers.AutoModelForCausalLM  # untyped
     try:
-        values = json.loads(config.read_text(encoding="utf-8"))
+        values = json.loads(read_whole(config, most=DOCUMENT))
         described = CONFIG_MAPPING[values["model_type"]].from_dict(values)
         model: PreTrainedModel = auto.from_config(described, trust_remote_code=False)
     except Exception as error:  # a wrong value raises different errors in each architecture
@@ -130,7 +131,7 @@ def input_rows(model: PreTrainedModel) -> int:
 def json_object(file: Path) -> dict[str, Any]:
     """The object in a JSON file; empty if there is no such file. Raises InputError if it is damaged."""
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(read_whole(file, most=DOCUMENT))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from generators.checkpoints.tokenizer import PIECES, TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import DAMAGED, first_line, input_rows, json_object, positions
 from generators.masked.joining import join, words_of
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 from humaneval.text import hidden_characters, refused_characters
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_whole(file, most=DOCUMENT).splitlines()
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
     vocab = {piece: id for id, piece in enumerate(lines)}

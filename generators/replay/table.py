@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,18 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.replay.lines import MOST_SAMPLES, Entry
-from humaneval.csv_text import csv_trouble, unguarded
+from humaneval.csv_text import csv_records, lines_of, unguarded
 from humaneval.domain import MOST_SENTENCES
 from humaneval.encodings import NOT_TEXT, decode, why_not_json
 from humaneval.errors import InputError
+from humaneval.limits import FILE, parts, read_rows
 from humaneval.text import is_path, normalise
 
 COLUMNS = ("story", "position", "generator", "text")
 HEADER = 100_000
 """So many characters are searched for the end of the first line."""
-CHUNK = 2**20
 MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _UNIX_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -56,31 +54,22 @@ def _json_lines(path: Path, source: _Source) -> Iterator[tuple[int, Mapping[str,
 def _csv_lines(path: Path, source: _Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     header = next(iter(source.head.splitlines()), "") if source.head.strip() else ""
     delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(source.lines(""), delimiter=delimiter, strict=True)
-    try:
-        reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
-    except csv.Error as error:
-        raise InputError(f"{path}:1: {csv_trouble(error)}", "Check the quotes of the header.") from None
-    missing = [column for column in COLUMNS if column not in reader.fieldnames]
+    records = csv_records(source.lines(""), delimiter, f"{path}:")
+    names = [name.strip().casefold() for name in next((cells for _, cells in records if cells), ())]
+    missing = [column for column in COLUMNS if column not in names]
     if missing:
         raise InputError(
             f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}",
             f"Its header is: {header[:120]}",
         )
-    before = reader.line_num
-    try:
-        for record in reader:
-            if None in record:
-                raise InputError(
-                    f"{path}:{before + 1}: more cells than the header has columns",
-                    f"Put quotes around a text that contains {delimiter!r}.",
-                )
-            yield before + 1, {name: unguarded(cell) if cell else cell for name, cell in record.items()}
-            before = reader.line_num
-    except csv.Error as error:
-        raise InputError(
-            f"{path}:{before + 1}: {csv_trouble(error)}", "Check the quotes from this line onwards."
-        ) from None
+    for line, cells in records:
+        if len(cells) > len(names):
+            raise InputError(
+                f"{path}:{line}: more cells than the header has columns",
+                f"Put quotes around a text that contains {delimiter!r}.",
+            )
+        if cells:
+            yield line, dict(zip(names, map(unguarded, cells), strict=False))
 
 
 def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
@@ -137,12 +126,11 @@ class _Source(NamedTuple):
 def _source(path: Path) -> _Source:
     """A file is not held as a whole if it is plain UTF-8, as almost all are."""
     if (ends := _ends_if_plain(path)) is None:
-        text = decode(path.read_bytes(), str(path), what="a table of infills").text
-        patterns = {"": _LINE, "\n": _UNIX_LINE}
+        text = decode(read_rows(path, lines=FILE), str(path), what="a table of infills").text
         return _Source(
             text[:HEADER],
             "\n" if "\n" in text else "",
-            lambda newline: (match.group() for match in patterns[newline].finditer(text)),
+            lambda newline: (match[0] for match in _UNIX_LINE.finditer(text)) if newline else lines_of(text),
         )
     with path.open(encoding="utf-8", newline="") as file:
         head = file.read(HEADER)
@@ -160,18 +148,12 @@ def _ends_if_plain(path: Path) -> str | None:
     if not path.is_file():
         return None
     decoder, ends = codecs.getincrementaldecoder("utf-8")(), ""
-    with path.open("rb") as file:
-        part = file.read(CHUNK)
-        if b"\0" in part or part.startswith((*MARKS, *(magic for magic, *_ in NOT_TEXT))):
-            return None
-        while part:
-            try:
-                decoder.decode(part)
-            except UnicodeDecodeError:
-                return None
-            ends = "\n" if b"\n" in part else ends
-            part = file.read(CHUNK)
     try:
+        for at, part in enumerate(parts(path, lines=FILE)):
+            if not at and (b"\0" in part or part.startswith((*MARKS, *(magic for magic, *_ in NOT_TEXT)))):
+                return None
+            decoder.decode(part)
+            ends = "\n" if b"\n" in part else ends
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return None

@@ -16,6 +16,7 @@ from generators.self_attention.architecture import Architecture
 from generators.self_attention.model import SelfAttention
 from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
 from humaneval.errors import HumanEvalError, InputError
+from humaneval.limits import DOCUMENT, read_whole
 
 KIND, WORDS = "sa", "vocabulary.json"
 
@@ -71,7 +72,7 @@ def load(folder: Path, device: str = "cpu") -> Opened:
 
 def _architecture(config: Path) -> Architecture:
     try:
-        values = json.loads(config.read_text(encoding="utf-8"))
+        values = json.loads(read_whole(config, most=DOCUMENT))
         numbers = {name: values[name] for name in ("layers", "width", "heads", "hidden")}
         if not all(isinstance(value, int) and value > 0 for value in numbers.values()):
             raise ValueError("a size is not a positive number")

@@ -12,6 +12,7 @@ from pathlib import Path
 from generators.checkpoints.weights import first_line
 from generators.masks.words import word_spans
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 from humaneval.text import sentence_spans
 
 SPECIAL = ("<PAD>", "<BOS>", "<EOS>", "<UNK>", "<m>", "<BOA>", "<EOA>")
@@ -72,7 +73,7 @@ def save_vocabulary(vocabulary: Vocabulary, path: Path) -> None:
 def open_vocabulary(path: Path) -> Vocabulary:
     """Read a vocabulary. Raises InputError if the file is not one."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_whole(path, most=DOCUMENT))
         words, cases = values["words"], values["cases"]
         texts = [*words, *cases, *cases.values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

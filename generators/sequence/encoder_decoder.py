@@ -20,6 +20,7 @@ from generators.devices import pick_device
 from generators.sampling.choosing import Sampling, choose
 from generators.sampling.decoding import uniforms
 from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -127,7 +128,7 @@ def open_reader(folder: Path) -> Reader:
     tokenizer = open_tokenizer(folder)
     values: dict[str, Any] = json.loads(tokenizer.to_str())
     file = folder / TOKENIZER
-    added = json.loads(file.read_text(encoding="utf-8")).get("added_tokens") if file.exists() else None
+    added = json.loads(read_whole(file, most=DOCUMENT)).get("added_tokens") if file.exists() else None
     control = {str(token["content"]): int(token["id"]) for token in added or []}
     for name in ("<s>", "<pad>", "</s>", "<unk>", "<mask>"):
         id = tokenizer.token_to_id(name)

@@ -11,6 +11,7 @@ from humaneval.cli.context import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.notify import Notified, notify_workers
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import InputError, PartialError, UsageError
+from humaneval.limits import read_whole
 from humaneval.text import command
 
 
@@ -65,7 +66,7 @@ def _letter(text: str | None, path: Path | None) -> str:
     if (text is None) == (path is None):
         raise UsageError("give the message with --text or with --file")
     try:
-        return path.read_text(encoding="utf-8") if path else text or ""
+        return read_whole(path) if path else text or ""
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8", "Save the message as UTF-8.") from None
 

@@ -14,6 +14,7 @@ from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
 from humaneval.crowd.published_hits import is_static, preview_urls
 from humaneval.errors import InputError, PlatformError, UsageError
+from humaneval.limits import DOCUMENT, read_whole
 from humaneval.progress import progress
 from humaneval.simulated import Crowd, Skills, crowd_for, follow_links, take_part, work_through
 from humaneval.simulated.annotator import Key
@@ -173,7 +174,7 @@ def _first(key: Iterable[str]) -> str:
 def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
     """A key that `study show --key` printed."""
     try:
-        key: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8-sig"))
+        key: dict[str, list[dict[str, object]]] = json.loads(read_whole(file, "utf-8-sig", DOCUMENT))
         if not isinstance(key, dict):
             raise ValueError("it has no forms")
     except (ValueError, RecursionError) as error:

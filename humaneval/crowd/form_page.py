@@ -15,6 +15,7 @@ from humaneval.crowd.answers import answer_field, unscored_field
 from humaneval.crowd.page_cache import filled
 from humaneval.crowd.page_words import PageWords, isolated
 from humaneval.errors import PlatformError
+from humaneval.limits import read_whole
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import CHOICE, Answer, Question
 from humaneval.study.asked import asked_by
@@ -134,7 +135,7 @@ def tells_position(question: Question) -> bool:
 def question_style(question: Path) -> str:
     """The style sheet of a question, after that of every form; empty if it needs none."""
     file = question / "style.css"
-    return file.read_text(encoding="utf-8") if file.exists() else ""
+    return read_whole(file) if file.exists() else ""
 
 
 def _is_long(lines: Sequence[str]) -> bool:

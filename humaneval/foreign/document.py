@@ -15,6 +15,7 @@ from humaneval.encodings import Decoded, read_json, why_not_json
 from humaneval.errors import InputError
 from humaneval.foreign import excel
 from humaneval.foreign.sheet import Options
+from humaneval.limits import read_rows
 from humaneval.scoring.response_table import decoded
 
 
@@ -131,7 +132,7 @@ class Document:
 def open_document(path: Path, options: Options) -> Document:
     """The file at `path`. Raises InputError if it cannot be opened or is empty."""
     try:
-        data = path.read_bytes()
+        data = read_rows(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     if not data.strip():

@@ -22,6 +22,7 @@ from typing import NamedTuple, NoReturn
 from werkzeug.wrappers import Request
 
 from humaneval.errors import SettingsError, UsageError
+from humaneval.limits import read_whole
 from humaneval.text import command
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -121,7 +122,7 @@ def read_file(file: Path) -> Keys:
     """Keys from a file in the format of AWS's credentials file: the pair of every profile."""
     parser = configparser.RawConfigParser()
     try:
-        parser.read_string(file.read_text(encoding="utf-8-sig"))
+        parser.read_string(read_whole(file, "utf-8-sig"))
         pairs = {
             parser[profile]["aws_access_key_id"]: parser[profile]["aws_secret_access_key"]
             for profile in parser.sections()

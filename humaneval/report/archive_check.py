@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from humaneval import __version__
 from humaneval.errors import InputError
+from humaneval.limits import CHUNK, FILE, MIB, TIGHTEST, too_tight
 from humaneval.report.archive import (
     DETAILS,
     FORMAT,
@@ -32,15 +33,9 @@ from humaneval.report.archive import (
     sha256,
 )
 
-LARGEST = 2 * 1024**3
-"""The most bytes that an unpacked archive may have: about twenty million responses."""
-MIB = 1024**2
 MOST = {MANIFEST: MIB, STUDY: 4 * MIB, SCORES: 4 * MIB, RULES: 4 * MIB, DETAILS: 32 * MIB, VERSIONS: MIB}
 """The most bytes of a document. JSON takes twenty times its size in memory and more. Of a hundred thousand
 annotators, the details have 25 MiB."""
-TIGHTEST = 40
-"""No file of an archive is packed to less than one part in so many. In real studies it is one in 3 to 12."""
-CHUNK = 1024 * 1024
 BROKEN = (
     BadZipFile,
     zlib.error,
@@ -154,11 +149,11 @@ def _files(archive: ZipFile, path: Path, responses: Path) -> dict[str, bytes]:
     if MANIFEST not in entries:
         raise InputError(f"{path}: this is not the archive of a study: it has no {MANIFEST}")
     for name, entry in entries.items():
-        if entry.file_size > MOST.get(name, LARGEST):
+        if entry.file_size > MOST.get(name, FILE):
             raise InputError(
                 f"{path}: {name} is too large: {entry.file_size:,} bytes", "It was not unpacked."
             )
-        if entry.file_size > TIGHTEST * entry.compress_size + CHUNK:
+        if too_tight(entry.compress_size, entry.file_size):
             raise InputError(
                 f"{path}: {name} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes, more"
                 f" than {TIGHTEST} times its size",
@@ -169,9 +164,9 @@ def _files(archive: ZipFile, path: Path, responses: Path) -> dict[str, bytes]:
     if unlike := sorted(set(listed) ^ (set(entries) - {MANIFEST})):
         what = "is in the zip but not in its manifest" if unlike[0] in entries else "is missing"
         raise InputError(f"{path}: {unlike[0]} {what}")
-    if sum(entry.file_size for entry in entries.values()) > LARGEST:
+    if sum(entry.file_size for entry in entries.values()) > FILE:
         raise InputError(
-            f"{path}: unpacked, it would take more than {LARGEST // 1024**3} GiB", "It was not unpacked."
+            f"{path}: unpacked, it would take more than {FILE // 1024**3} GiB", "It was not unpacked."
         )
     files = {MANIFEST: manifest}
     for name, (digest, size) in listed.items():

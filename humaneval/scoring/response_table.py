@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
@@ -17,11 +16,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from humaneval.csv_file import MOST_COLUMNS
-from humaneval.csv_text import csv_bytes, csv_lines, csv_trouble, unguarded
+from humaneval.csv_text import csv_bytes, csv_lines, csv_records, csv_trouble, lines_of, unguarded
 from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.encodings import Decoded, decode, read_json, why_not_json
 from humaneval.errors import InputError
+from humaneval.limits import CELLS, FILE, check_cells, read_rows
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import NO, REQUIRED, YES
 
@@ -109,6 +108,7 @@ def _cells(path: Path, encoding: str | None, without: Set[str]) -> _Cells:
     """The cells of a table by column. Equal texts are one, and the file's own text is let go."""
     text = _text(path, encoding)
     json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
+    most = max(CELLS, len(text))  # no line of an honest table lacks more cells than it has characters
     lines: list[int] = []
     cells: dict[str, list[Any]] = {}
     kept: dict[str, str] = {}
@@ -118,9 +118,11 @@ def _cells(path: Path, encoding: str | None, without: Set[str]) -> _Cells:
                 continue
             column = cells.get(name)
             if column is None:
+                check_cells(f"{path}, line {record.line}", 1, len(cells) + 1)
                 column = cells[name] = [None] * len(lines)
             column.append(kept.setdefault(value, value) if isinstance(value, str) else value)
         lines.append(record.line)
+        check_cells(str(path), len(lines), len(cells), most)
         for column in cells.values():
             if len(column) < len(lines):
                 column.append(None)
@@ -129,10 +131,9 @@ def _cells(path: Path, encoding: str | None, without: Set[str]) -> _Cells:
 
 def _text(path: Path, encoding: str | None) -> str:
     try:
-        data = path.read_bytes()
+        return decoded(read_rows(path, lines=FILE), path, encoding).text
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    return decoded(data, path, encoding).text
 
 
 def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
@@ -182,29 +183,22 @@ def _cell_records(text: str, path: Path) -> Iterator[_Record]:
         header, first, separator = _header(text)
     except csv.Error as error:
         raise InputError(f"{path}: the header cannot be read: {csv_trouble(error)}") from None
-    if len(header) > MOST_COLUMNS:
-        raise InputError(f"{path}: {len(header):,} columns; at most {MOST_COLUMNS:,} are read")
-    reader = csv.reader(_lines(text), delimiter=separator, strict=True)
+    check_cells(str(path), 1, len(header))
     names = [_column_name(cell) for cell in header]
     while names and not names[-1]:
         names.pop()
     _check_repeats(names, path)
-    start = 0
-    try:
-        for cells in reader:
-            line, start = start + 1, reader.line_num
-            if line <= first or not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) < len(names) or any(cell.strip() for cell in cells[len(names) :]):
-                raise InputError(f"{path}, line {line}: {len(cells)} cells, but the header has {len(names)}")
-            yield _Record(line, dict(zip(names, map(unguarded, cells), strict=False)))
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {csv_trouble(error)}") from None
+    for line, cells in csv_records(lines_of(text), separator, f"{path}, line "):
+        if line <= first or not any(map(str.strip, cells)):
+            continue
+        if len(cells) < len(names) or any(map(str.strip, cells[len(names) :])):
+            raise InputError(f"{path}, line {line}: {len(cells)} cells, but the header has {len(names)}")
+        yield _Record(line, dict(zip(names, map(unguarded, cells), strict=False)))
 
 
 def _header(text: str) -> tuple[list[str], int, str]:
     """The cells of the header, its line, and the separator that finds the most known columns in it."""
-    lines = _lines(text)
+    lines = lines_of(text)
     first, line = next(((at, one) for at, one in enumerate(lines, 1) if one.strip()), (0, ""))
     if not first:
         return [], 0, ","
@@ -213,24 +207,18 @@ def _header(text: str) -> tuple[list[str], int, str]:
         return next(csv.reader(lines, delimiter=separator), []), first + 1, separator
 
     def known(separator: str) -> int:
-        return sum(
-            _column_name(cell) in COLUMNS for cell in next(csv.reader([line], delimiter=separator), [])
-        )
+        try:
+            cells = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            return 0
+        return sum(_column_name(cell) in COLUMNS for cell in cells)
 
     separator = max(",;\t", key=known)
     return next(csv.reader(chain([line], lines), delimiter=separator)), first, separator
 
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-
-
-def _lines(text: str) -> Iterator[str]:
-    """The lines with their ends, of whatever kind. A StringIO would hold the text four times."""
-    return (found[0] for found in _LINE.finditer(text))
-
-
 def _json_records(text: str, path: Path) -> Iterator[_Record]:
-    for number, line in enumerate(_lines(text), 1):
+    for number, line in enumerate(lines_of(text), 1):
         if not line.strip():
             continue
 

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from humaneval.csv_file import blank_lines
-from humaneval.csv_text import csv_trouble, unguarded
+from humaneval.csv_text import csv_trouble, lines_of, unguarded
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
+from humaneval.limits import LINE, check_cells
 from humaneval.stories.fields import one_too_many, record_of
 from humaneval.stories.headings import Columns, known_names, numbered_sentences, of_responses, resolve
 from humaneval.stories.result import Record, Records
@@ -18,6 +19,8 @@ from humaneval.text import alike, command, listed, not_among
 
 DELIMITERS = ",;\t|"
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
+AGAIN = 2
+"""So many times the size of a file is read again after quotation marks that are not closed."""
 _QUOTES = "unbalanced quotation marks"
 _SEP_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
@@ -26,8 +29,10 @@ class Lines:
     """A file's lines with their ends. The place can be set, to continue after a broken record."""
 
     def __init__(self, text: str) -> None:
-        self.all = list(io.StringIO(text, newline=""))
+        self.all = list(lines_of(text))
         self.at = 0
+        self.room = LINE
+        """How many characters more may belong to this record."""
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -35,8 +40,12 @@ class Lines:
     def __next__(self) -> str:
         if self.at >= len(self.all):
             raise StopIteration
+        line = self.all[self.at]
         self.at += 1
-        return self.all[self.at - 1]
+        self.room -= len(line)
+        if self.room < 0:
+            raise csv.Error("a record is too long")
+        return line
 
 
 def delimiter_of(text: str, mapping: Mapping[str, str] | None = None) -> str:
@@ -67,6 +76,7 @@ def read_table(
         header = [cell.strip() for cell in next(_reader(lines, delimiter))]
     except csv.Error as error:
         raise InputError(f"{name}: the header line cannot be read: {csv_trouble(error)}") from None
+    check_cells(f"{name}, line {lines.at}", 1, len(header))
     while not header[-1]:  # spreadsheets pad lines with empty cells
         header.pop()
     columns = resolve(header, mapping, wanted)
@@ -75,7 +85,7 @@ def read_table(
         columns.shape, "CSV"
     )
     notes = [f"columns not used: {listed(columns.ignored, 8)}"] if columns.ignored else []
-    rows = list(_rows(lines, delimiter, len(header)))
+    rows = list(_rows(lines, delimiter, len(header), name))
     blank = [line for line, row, trouble in rows if not trouble and not any(row)]
     rows = [one for one in rows if one[0] not in set(blank)]
     if told := blank_lines([line for line in blank if rows and line < rows[-1][0]]):
@@ -134,11 +144,12 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     )
 
 
-def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[str], str]]:
+def _rows(lines: Lines, delimiter: str, width: int, name: str) -> Iterator[tuple[int, list[str], str]]:
     """Each record as its line, its `width` cells and what is wrong with it."""
     reader = _reader(lines, delimiter)
+    most = LINE + AGAIN * sum(map(len, lines.all))
     while True:
-        start = lines.at
+        start, lines.room = lines.at, LINE
         try:
             row = next(reader)
             trouble = _width_trouble(row, width)
@@ -154,6 +165,12 @@ def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[
             elif any(_is_whole(lines.all[at], delimiter, width) for at in swallowed):
                 trouble = _QUOTES
             if not trouble or trouble == _QUOTES:
+                most -= LINE - lines.room
+                if most < 0:
+                    raise InputError(
+                        f"{name}, line {start + 1:,}: {_QUOTES} here and in many other lines",
+                        "Save the file as CSV again, with quotation marks around every text that has some.",
+                    )
                 lines.at = start + 1
                 reader = _reader(lines, delimiter)
         yield start + 1, row[:width], trouble

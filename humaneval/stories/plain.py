@@ -73,10 +73,10 @@ def read_titled_lines(text: str, wanted: int = SENTENCES) -> Records | None:
     The first cells are ids if they have digits, no space, and no two lines have the same.
     """
     lines = [(number, line) for number, line in enumerate(physical_lines(text), 1) if line.strip()]
-    cells = [[cell.strip() for cell in line.strip("\r\n ").split("\t")] for _, line in lines]
-    width = len(cells[0]) if cells else 0
-    if width not in (2, 3) or any(len(one) != width for one in cells):
+    width = lines[0][1].strip(" ").count("\t") + 1 if lines else 0
+    if width not in (2, 3) or any(line.strip(" ").count("\t") + 1 != width for _, line in lines):
         return None
+    cells = [[cell.strip() for cell in line.strip(" ").split("\t")] for _, line in lines]
     looked_at = cells[:_LOOKED_AT]
     named = not any(" " in name and ends_a_sentence(name) for one in looked_at for name in one[:-1])
     whole = sum(len(_cut(one[-1], wanted).sentences) == wanted for one in looked_at)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Story
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
+from humaneval.limits import read_rows
 from humaneval.stories.delimited import delimiter_of, read_table
 from humaneval.stories.headings import mapped_sentences
 from humaneval.stories.jsonl import looks_like_json, read_json
@@ -82,7 +83,7 @@ def bundled_stories() -> tuple[Story, ...]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        data = read_rows(path)
     except FileNotFoundError:
         raise InputError(f"{path} does not exist", "Check the file name.") from None
     except IsADirectoryError:

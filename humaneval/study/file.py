@@ -23,6 +23,7 @@ from pydantic import (
 from humaneval.domain import MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.encodings import read_toml
 from humaneval.errors import HumanEvalError, SettingsError
+from humaneval.limits import read_whole
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import (
     DETECT,
@@ -357,7 +358,7 @@ def read_study_file(
     """
     where = "the bundled study.toml" if path is None else str(path)
     try:
-        text = (bundled("bundled") / "study.toml" if path is None else path).read_text(encoding="utf-8-sig")
+        text = read_whole(bundled("bundled") / "study.toml" if path is None else path, "utf-8-sig")
         values = read_toml(text)
     except OSError as error:
         raise unreadable(error, where) from None

@@ -13,6 +13,7 @@ from humaneval.csv_file import csv_rows
 from humaneval.encodings import decode, why_not_json
 from humaneval.errors import InputError, PrerequisiteError
 from humaneval.foreign import excel
+from humaneval.limits import check_cells, read_rows
 from humaneval.text import counted, quoted
 
 WHAT = "a table of stories and sentences"
@@ -42,7 +43,7 @@ def read_table_file(path: Path, *, encoding: str | None = None, worksheet: str |
     PrerequisiteError names the package that reads Excel or Parquet, if it is missing.
     """
     try:
-        data = path.read_bytes()
+        data = read_rows(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     if not data.strip():
@@ -142,6 +143,7 @@ def _of_records(name: str, records: Sequence[_Record], notes: Sequence[str] = ()
         raise InputError(f"{name} contains no records", "Give one object for each story.")
     flat = [_flat(record.value) for record in records]
     header = list(dict.fromkeys(key for each in flat for key in each))
+    check_cells(name, len(flat), len(header))
     body = [tuple(each.get(key, "").strip() for key in header) for each in flat]
     return _without_empty(name, header, body, [record.line for record in records], notes)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from humaneval.domain import SENTENCES, Story, refuse_name, rounded_up
 from humaneval.encodings import read_toml
 from humaneval.errors import HumanEvalError, InputError, UsageError
+from humaneval.limits import read_whole
 from humaneval.scoring.questions.question import DETECT, Question, Settings, load_question
 from humaneval.store.stories import AUTO, TEST
 from humaneval.study.file import ReadStudyFile, StudyFile, read_study_file
@@ -117,7 +118,7 @@ def _own(asked: Asked) -> _Own:
     values: dict[str, Any] = {}
     if asked.file is not None:
         try:
-            values = read_toml(asked.file.read_text(encoding="utf-8-sig"))
+            values = read_toml(read_whole(asked.file, "utf-8-sig"))
         except (OSError, ValueError):
             read_study_file(asked.file, preset=asked.preset)  # which says what is wrong
     design, page = values.get("design"), values.get("page")

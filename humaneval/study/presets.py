@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from humaneval.errors import SettingsError
+from humaneval.limits import read_whole
 
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "acl2020": {
@@ -65,7 +66,7 @@ def preset_over(path: Path | None, preset: str | None, options: Collection[str] 
     """
     if path is None or preset not in PRESETS:
         return ""
-    design = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("design", {})
+    design = tomllib.loads(read_whole(path, "utf-8-sig")).get("design", {})
     instead = [
         name if isinstance(value, list) else f"{name} = {json.dumps(value)} (not {json.dumps(design[name])})"
         for name, value in PRESETS[preset]["design"].items()

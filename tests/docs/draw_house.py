@@ -77,6 +77,7 @@ GROUND = {
     "csv_file",
     "csv_text",
     "encodings",
+    "limits",
     "fees",
     "text",
     "domain",

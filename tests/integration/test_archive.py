@@ -353,7 +353,7 @@ def test_what_is_no_whole_archive_is_said_in_a_line(
 
 
 def test_a_bomb_is_not_unpacked(archived: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("humaneval.report.archive_check.LARGEST", 10_000_000)
+    monkeypatch.setattr("humaneval.report.archive_check.FILE", 10_000_000)
     parts = {f"noise {part}": os.urandom(1_000_000) * 3 for part in range(4)}
     archived.write_bytes(zipped(sealed({**contents(archived), **parts})))
     read = []

@@ -124,4 +124,51 @@ def test_a_file_without_an_end_is_told_in_a_line(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "Error: there is not enough memory")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1,
+        "Error: /dev/zero, line 1 is longer than 16 MiB",
+    )
+
+
+def _limited() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (3 * 1024**3, 3 * 1024**3))
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="limits the memory of a process as Linux does"
+)
+@pytest.mark.parametrize(
+    ("verb", "name", "text", "says"),
+    [
+        (("stories", "import"), "one.csv", "abc def " * 15_000_000, "line 1 is longer than 16 MiB"),
+        (("stories", "import"), "many.txt", "1\n" * 5_000_002, "has more than 5,000,000 lines"),
+        (("score", "--responses"), "one.csv", "abc def " * 15_000_000, "line 1 is longer than 16 MiB"),
+        (
+            ("score", "--responses"),
+            "open.csv",
+            'a,b\n1,2\n"2\n","' + "x\n" * 900_000,
+            "line 4: a cell has more",
+        ),
+        (("score", "--responses"), "wide.csv", "a," * 10_000 + "\n", "10,001 columns; at most 10,000"),
+        (("study", "create", "x", "--from"), "one.csv", "abc def " * 15_000_000, "is longer than 16 MiB"),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else value[0],
+)
+def test_a_file_that_no_honest_program_wrote_is_refused_before_it_is_in_memory(
+    tmp_path: Path, verb: tuple[str, ...], name: str, text: str, says: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "humaneval", *verb, name],
+        cwd=tmp_path,
+        env=os.environ | {"HUMANEVAL_DATABASE": "own.db", "OPENBLAS_NUM_THREADS": "1"},
+        preexec_fn=_limited,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith(f"Error: {name}"), done.stderr[:300]
+    assert says in done.stderr.splitlines()[0]

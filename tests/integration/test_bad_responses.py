@@ -73,9 +73,9 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
     "a web page": ("a.csv", "<!DOCTYPE html><html></html>", 1, "a web page or XML"),
     "a huge cell": (
         "a.csv",
-        f"{HEADER}{ROW.replace('x', 'y' * 17_000_000)}",
+        f"{HEADER}{ROW.replace('x', 'y' * 1_100_000)}",
         1,
-        "line 2: a cell has more than 16,777,216",
+        "line 2: a cell has more than 1,048,576",
     ),
     "a big cell": ("a.csv", f"{HEADER}{ROW.replace('x', 'y' * 1_000_000)}", 0, ""),
     "an open quote": (

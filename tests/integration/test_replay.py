@@ -134,6 +134,8 @@ HEADER = "story,position,generator,text\n"
         (HEADER + "s1,1,lm\n", "infills:2: no text"),
         (HEADER + "s1,1,lm,Well, he said so.\n", "infills:2: more cells than the header has columns"),
         (HEADER + 's1,1,lm,"never closed\n', "infills:2: "),
+        (HEADER + 's1,1,"l\nm","never closed\n', "infills:3: a quotation mark is opened and never closed"),
+        (HEADER + "s1,1,lm," + "a " * 9_000_000, "infills, line 2 is longer than 16 MiB"),
         (
             HEADER + "s1,1,lm,a\ns1,2,lm,a\ns1,1,lm,b\n",
             "infills:4: lm has story 's1', position 1 twice .first in line 2",

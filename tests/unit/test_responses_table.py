@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humaneval.csv_text import LARGEST_CELL
 from humaneval.errors import InputError, UsageError
+from humaneval.limits import CELL
 from humaneval.scoring.response_table import COLUMNS, UNSCORED, read_responses, table_bytes, table_lines
 
 CSV = "worker,story,generator,position,choice\nw1,Zoë’s “day”,ILM,2,3\nw2,s2,Human,5,5\n"
@@ -163,9 +163,9 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         ('{"worker": 1}\n[1]\n', r"line 2: not an object"),
         ('{"worker": 1, "worker": 2}\n', r"line 1: a key occurs twice"),
         ('{"worker": 1, "tags": ["a\\ud800"]}\n', r"line 1: not JSON \(half of a character, U\+D800\)"),
-        ("worker," + "c" * (LARGEST_CELL + 1), r"the header cannot be read: a cell has more than 16,777,216"),
-        (CSV + "c" * (LARGEST_CELL + 1), r"line 4: a cell has more than 16,777,216 characters"),
-        (",".join(f"c{number}" for number in range(200_000)), r"200,000 columns; at most 10,000 are read"),
+        ("worker," + "c" * (CELL + 1), r"the header cannot be read: a cell has more than 1,048,576"),
+        (CSV + "c" * (CELL + 1), r"line 4: a cell has more than 1,048,576 characters"),
+        (",".join(f"c{number}" for number in range(200_000)), r"at most 10,000 are read"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_column(tmp_path: Path, text: str, message: str) -> None:

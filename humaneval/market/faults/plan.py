@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from humaneval.errors import UsageError
+from humaneval.limits import read_whole
 from humaneval.market.faults.kinds import CLOCK, KINDS, SITE_STEPS, SLOW, Trouble
 from humaneval.market.protocol.shapes import service_model
 from humaneval.market.tables.database import Clock
@@ -217,7 +218,7 @@ def _from_words(words: str) -> dict[str, str]:
 
 def _from_toml(file: Path, of: type[Fault]) -> tuple[Fault, ...]:
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        document = tomllib.loads(read_whole(file, "utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from humaneval.csv_file import csv_rows, has_header, is_column_word
 from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
+from humaneval.limits import read_rows
 from humaneval.market.protocol.addresses import check_site
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, Seals
@@ -44,7 +45,7 @@ def read_names(given: Sequence[str], file: Path | None) -> Names:
 
 
 def _listed(file: Path) -> tuple[list[str], list[str]]:
-    decoded = decode(file.read_bytes(), str(file), what="a list of names")
+    decoded = decode(read_rows(file), str(file), what="a list of names")
     lines = decoded.text.splitlines()
     notes = [f"{file}: {decoded.note}"] if decoded.guessed else []
     rows = csv_rows(decoded.text, str(file)).rows if '"' not in decoded.text else []
