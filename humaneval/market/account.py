@@ -10,10 +10,11 @@ money.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlalchemy import Integer, bindparam, select, update
+from sqlalchemy import Integer, bindparam, insert, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.market.protocol.refusals import insufficient_funds
@@ -21,6 +22,7 @@ from humaneval.market.tables.account import Account, Entry
 from humaneval.market.tables.assignments import Assignment
 from humaneval.market.tables.database import Mode, Transaction
 from humaneval.market.tables.hits import Hit
+from humaneval.store.types import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,14 @@ def _write(work: Transaction, entry: Entry) -> None:
     """Add a line, and what it moves to the account's pots."""
     work.session.add(entry)
     work.session.flush()
+    _move(work, {pot.key: getattr(entry, pot.key) for pot in _POTS})
+
+
+def _move(work: Transaction, cents: Mapping[str, int]) -> None:
+    """Add what was moved to the account's pots."""
     work.session.execute(
         _MOVED,
-        {f"more_{pot.key}": getattr(entry, pot.key) for pot in _POTS},
+        {f"more_{pot.key}": cents.get(pot.key, 0) for pot in _POTS},
         execution_options={"synchronize_session": False},
     )
 
@@ -98,6 +105,15 @@ _MOVED = update(Account).values({pot: pot + bindparam(f"more_{pot.key}", type_=I
 
 def pay_reward(work: Transaction, assignment: Assignment) -> None:
     """Pay an assignment's reward and its fee from the money held for its HIT."""
-    hit = assignment.hit
-    price, reward, fee = hit.price_cents, hit.hit_type.reward_cents, hit.fee_cents
-    post(work, "reward", hit, assignment, on_hold=-price, paid=reward, fees=fee)
+    pay_rewards(work, assignment.hit, [assignment])
+
+
+def pay_rewards(work: Transaction, hit: Hit, assignments: Sequence[Assignment]) -> None:
+    """Pay the rewards of assignments of one HIT and their fees, all at once."""
+    moved = {"on_hold": -hit.price_cents, "paid": hit.hit_type.reward_cents, "fees": hit.fee_cents}
+    line = {"kind": "reward", "hit_number": hit.number, "available": 0, "made_at": work.now, **moved}
+    work.session.flush()
+    work.connection.execute(
+        insert(table(Entry)), [{**line, "assignment_number": each.number} for each in assignments]
+    )
+    _move(work, {pot: cents * len(assignments) for pot, cents in moved.items()})

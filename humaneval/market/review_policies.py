@@ -1,25 +1,50 @@
 """Applying review policies: known answers when an assignment is submitted, agreement when a HIT becomes
-Reviewable."""
+Reviewable.
+
+Everybody who submits waits meanwhile. So what an answer says is kept with it, in `Votes`, and hundreds of
+answers are compared and decided on at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy.orm import joinedload, lazyload, load_only
 
 from humaneval.market.hits import add_places, find_hit
-from humaneval.market.policies.agreement import Agreed, compared, known_answers_met, percent, plurality
+from humaneval.market.policies import results
+from humaneval.market.policies.agreement import (
+    Values,
+    agreement,
+    known_answers_met,
+    known_score,
+    percent,
+    votes_of,
+)
 from humaneval.market.policies.parameters import KNOWN_ANSWERS, PLURALITY
+from humaneval.market.protocol.answer_xml import answered_values
 from humaneval.market.protocol.identifiers import new_entity_id
-from humaneval.market.protocol.paging import page
-from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.paging import DEFAULT_RESULTS, TOKEN, page_of
+from humaneval.market.protocol.refusals import RefusedError, wrong_assignment_state
 from humaneval.market.protocol.values import Params, Reply
-from humaneval.market.reviews import approve, reject
-from humaneval.market.tables.assignments import FINISHED, Assignment, State
+from humaneval.market.reviews import approve, decide_all, reject
+from humaneval.market.tables.assignments import FINISHED, Assignment, State, Votes
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, ReviewLine
+from humaneval.market.tables.workers import Worker
+from humaneval.store.types import table
+
+
+class Line(NamedTuple):
+    """A result or an action, as the protocol has it."""
+
+    level: str
+    kind: str
+    detail: dict[str, Any]
+    made_at: datetime
 
 
 def list_review_policy_results(work: Transaction, params: Params) -> Reply:
@@ -30,63 +55,108 @@ def list_review_policy_results(work: Transaction, params: Params) -> Reply:
         for kind, name in (("result", "RetrieveResults"), ("action", "RetrieveActions"))
         if params.get(name, True)
     ]
+    after, most = params.get(TOKEN, 0), params.get("MaxResults", DEFAULT_RESULTS)
     query = select(ReviewLine).where(
         ReviewLine.hit_number == hit.number,
         ReviewLine.kind.in_(wanted),
         ReviewLine.level.in_(params.get("PolicyLevels") or ("Assignment", "HIT")),
+        ReviewLine.number > after,
     )
-    rows, envelope = page(work.session, query, ReviewLine.number, params)
+    lines = dict[int, Line]()
+    for row in work.session.scalars(query.order_by(ReviewLine.number).limit(most)):
+        lines |= _lines(row, after, most - len(lines))
+    found, envelope = page_of(lines, params)
     reply: Reply = {"HITId": hit.id, **envelope}
     # This is the only list whose reply has no count.
     del reply["NumResults"]
     if hit.assignment_policy is not None:
         reply["AssignmentReviewPolicy"] = {"PolicyName": KNOWN_ANSWERS}
-        reply["AssignmentReviewReport"] = _report(rows, "Assignment")
+        reply["AssignmentReviewReport"] = _report(found, "Assignment")
     if hit.hit_policy is not None:
         reply["HITReviewPolicy"] = {"PolicyName": PLURALITY}
-        reply["HITReviewReport"] = _report(rows, "HIT")
+        reply["HITReviewReport"] = _report(found, "HIT")
     return reply
 
 
-def score_known_answers(work: Transaction, assignment: Assignment) -> None:
-    """Apply the assignment review policy of the HIT, if it has one, to an answer that was just submitted."""
-    hit, policy = assignment.hit, assignment.hit.assignment_policy
-    if policy is None:
-        return
-    right = known_answers_met(policy, assignment)
-    score = percent(sum(right.values()), len(right))
-    of_it = {"SubjectId": assignment.id, "SubjectType": "Assignment"}
-    for question, met in right.items():
-        _result(
-            work, hit, "Assignment", **of_it, QuestionId=question, Key="KnownAnswerCorrect", Value=f"{met:d}"
-        )
-    _result(work, hit, "Assignment", **of_it, Key="KnownAnswerScore", Value=str(score))
+def _lines(row: ReviewLine, after: int, most: int) -> dict[int, Line]:
+    """The first `most` of the row's lines after a place in the list, by their places."""
+    if row.kind == "action" or "ActionId" in row.detail:
+        return {row.number: Line(row.level, row.kind, row.detail, row.made_at)}
+    first = row.number - results.count(row.detail) + 1
+    since = max(0, after + 1 - first)
+    found = results.lines(row.level, row.detail, since, most)
+    return {
+        place: Line(row.level, row.kind, detail, row.made_at)
+        for place, detail in enumerate(found, first + since)
+    }
+
+
+def _report(lines: Sequence[Line], level: str) -> dict[str, Any]:
+    mine = [line for line in lines if line.level == level]
+    return {
+        "ReviewResults": [line.detail for line in mine if line.kind == "result"],
+        "ReviewActions": [
+            {**line.detail, "CompleteTime": line.made_at} for line in mine if line.kind == "action"
+        ],
+    }
+
+
+def take_in(work: Transaction, assignment: Assignment, values: Values) -> None:
+    """Apply the assignment review policy of the HIT, if it has one, to an answer that was just submitted, and
+    keep what its HIT review policy will compare.
+    """
+    hit = assignment.hit
+    known = None if hit.assignment_policy is None else _score_known_answers(work, assignment, values)
+    if hit.hit_policy is not None:
+        _keep_votes(work, assignment, values, known)
+
+
+def _score_known_answers(work: Transaction, assignment: Assignment, values: Values) -> int:
+    hit = assignment.hit
+    policy = hit.assignment_policy or {}
+    right = known_answers_met(policy, values)
+    score = known_score(right)
+    _keep_results(work, hit, "Assignment", results.of_known_answers(assignment.id, right, score))
     counted = f"Reviewed {len(right)} known answers; {sum(right.values())}/{len(right)} correct"
     _act(work, hit, "Assignment", "review", assignment, lambda: counted)
     if policy["extend"] is not None and score < policy["extend"] and hit.max_assignments < policy["most"]:
         _act(work, hit, "Assignment", "extend", hit, lambda: _extend(work, hit, policy["seconds"]))
     if policy["approve"] is not None and score >= policy["approve"]:
-        _act(
-            work,
-            hit,
-            "Assignment",
-            "approve",
-            assignment,
-            lambda: _approve(work, assignment, policy["approve_reason"]),
-        )
+        reason = policy["approve_reason"]
+        _act(work, hit, "Assignment", "approve", assignment, lambda: _approve(work, assignment, reason))
     elif policy["reject"] is not None and score < policy["reject"]:
-        _act(
-            work,
-            hit,
-            "Assignment",
-            "reject",
-            assignment,
-            lambda: _reject(work, assignment, policy["reject_reason"]),
-        )
+        reason = policy["reject_reason"]
+        _act(work, hit, "Assignment", "reject", assignment, lambda: _reject(work, assignment, reason))
+    return score
+
+
+def _keep_votes(work: Transaction, assignment: Assignment, values: Values, known: int | None) -> str:
+    votes = votes_of(values, (assignment.hit.hit_policy or {})["questions"])
+    row = {"assignment_number": assignment.number, "votes": votes, "known_score": known}
+    work.connection.execute(insert(table(Votes)), row)
+    return votes
 
 
 _DUE = select(Hit).where(Hit.policy_due, Hit.status == "Reviewable")
 _ANY_DUE = _DUE.with_only_columns(Hit.number).limit(1)
+_VOTES = (
+    select(Assignment, Votes.votes, Votes.known_score)
+    .outerjoin(Votes, Votes.assignment_number == Assignment.number)
+    .where(Assignment.hit_number == bindparam("hit"), Assignment.state.in_(FINISHED))
+    .order_by(Assignment.turn)
+    .options(
+        load_only(Assignment.id, Assignment.hit_number, Assignment.state),
+        lazyload(Assignment.hit),
+        joinedload(Assignment.worker, innerjoin=True).load_only(Worker.id),
+    )
+)
+_LINES = table(ReviewLine)
+_FORGET = delete(_LINES).where(
+    _LINES.c.hit_number == bindparam("hit"),
+    _LINES.c.level == "HIT",
+    _LINES.c.kind == "result",
+    _LINES.c.number <= bindparam("last"),
+)
 
 
 def apply_due_policies(work: Transaction) -> None:
@@ -106,100 +176,63 @@ def _measure_agreement(work: Transaction, hit: Hit) -> None:
     counted = _counted(work, hit, policy)
     if not counted:
         return
-    work.session.execute(
-        delete(ReviewLine).where(
-            ReviewLine.hit_number == hit.number, ReviewLine.level == "HIT", ReviewLine.kind == "result"
-        )
-    )
-    given = {each.id: compared(each, policy["questions"]) for each in counted}
-    agreed = {
-        question: found
-        for question in policy["questions"]
-        if (found := plurality([answers[question] for answers in given.values()], policy["threshold"]))
-    }
-    score = percent(len(agreed), len(policy["questions"]))
-    scores = _worker_scores(work, hit, given, agreed)
-    of_it = {"SubjectId": hit.id, "SubjectType": "HIT"}
-    for question, found in agreed.items():
-        on = {**of_it, "QuestionId": question}
-        _result(work, hit, "HIT", **on, Key="PluralityAnswer", Value="|".join(found.answer))
-        _result(work, hit, "HIT", **on, Key="PluralityLevel", Value=str(found.level))
-    _result(work, hit, "HIT", **of_it, Key="HITAgreementScore", Value=str(score))
+    found = agreement(list(counted.values()), policy["questions"], policy["threshold"])
+    score = percent(len(found.agreed), len(policy["questions"]))
+    ids = [assignment.id for assignment in counted]
+    last = _keep_results(work, hit, "HIT", results.of_agreement(hit.id, found, score, ids))
+    work.connection.execute(_FORGET, {"hit": hit.number, "last": last})
     if policy["extend"] is not None and score < policy["extend"] and hit.max_assignments < policy["most"]:
         _act(work, hit, "HIT", "extend", hit, lambda: _extend(work, hit, policy["seconds"]))
-    if hit.policy_due:
-        return
-    for assignment in counted:
-        if assignment.id in scores:
-            _decide(work, assignment, policy, scores[assignment.id])
+    if not hit.policy_due and found.agreed:
+        scores = map(results.worker_score, found.marks)
+        _decide(work, hit, dict(zip(counted, scores, strict=True)))
 
 
-def _counted(work: Transaction, hit: Hit, policy: Mapping[str, Any]) -> list[Assignment]:
-    query = select(Assignment).where(Assignment.hit_number == hit.number, Assignment.state.in_(FINISHED))
-    found = work.session.scalars(query.order_by(Assignment.turn)).all()
-    known, below = hit.assignment_policy, policy["without_below"]
-
-    def counts(assignment: Assignment) -> bool:
+def _counted(work: Transaction, hit: Hit, policy: Mapping[str, Any]) -> dict[Assignment, str]:
+    """The votes that count, in the order in which they were submitted."""
+    below, counted = policy["without_below"], dict[Assignment, str]()
+    for assignment, votes, known in work.session.execute(_VOTES, {"hit": hit.number}).all():
         if assignment.state is State.REJECTED and policy["without_rejected"]:
-            return False
-        if known is None or below is None:
-            return True
-        right = known_answers_met(known, assignment)
-        least: int = below
-        return percent(sum(right.values()), len(right)) >= least
-
-    return [assignment for assignment in found if counts(assignment)]
-
-
-def _worker_scores(
-    work: Transaction,
-    hit: Hit,
-    given: Mapping[str, Mapping[str, tuple[str, ...]]],
-    agreed: Mapping[str, Agreed],
-) -> dict[str, int]:
-    """For each assignment, the percentage of questions with an agreed answer for which it gives that answer.
-
-    Empty if no question has an agreed answer.
-    """
-    scores: dict[str, int] = {}
-    for assignment_id, answers in given.items():
-        of_it = {"SubjectId": assignment_id, "SubjectType": "Assignment"}
-        same = {question: answers[question] == found.answer for question, found in agreed.items()}
-        for question, agrees in same.items():
-            _result(
-                work,
-                hit,
-                "HIT",
-                **of_it,
-                QuestionId=question,
-                Key="AgreedWithPlurality",
-                Value=f"{agrees:d}",
-            )
-        if same:
-            scores[assignment_id] = percent(sum(same.values()), len(same))
-            _result(work, hit, "HIT", **of_it, Key="WorkerAgreementScore", Value=str(scores[assignment_id]))
-    return scores
+            continue
+        if votes is None:  # submitted before m0003
+            values = answered_values(assignment.answer or "")
+            known = hit.assignment_policy and known_score(known_answers_met(hit.assignment_policy, values))
+            votes = _keep_votes(work, assignment, values, known)
+        if known is None or below is None or known >= below:
+            counted[assignment] = votes
+    return counted
 
 
-def _decide(work: Transaction, assignment: Assignment, policy: Mapping[str, Any], score: int) -> None:
-    hit = assignment.hit
-    if policy["approve"] is not None and score >= policy["approve"]:
-        _act(work, hit, "HIT", "approve", assignment, lambda: _approve(work, assignment, ""))
-    elif policy["reject"] is not None and score < policy["reject"]:
-        reason = policy["reject_reason"]
-        _act(work, hit, "HIT", "reject", assignment, lambda: _reject(work, assignment, reason))
+def _decide(work: Transaction, hit: Hit, scores: Mapping[Assignment, int]) -> None:
+    """Approve and reject by the workers' scores."""
+    policy = hit.hit_policy or {}
+    decided, lines = dict[Assignment, State](), list[dict[str, Any]]()
+    for assignment, score in scores.items():
+        if policy["approve"] is not None and score >= policy["approve"]:
+            name, wanted = "approve", State.APPROVED
+        elif policy["reject"] is not None and score < policy["reject"]:
+            name, wanted = "reject", State.REJECTED
+        else:
+            continue
+        if assignment.state is State.SUBMITTED:
+            decided[assignment] = wanted
+            said = {"Status": "Succeeded", "Result": wanted.value.capitalize()}
+        elif assignment.state is wanted:
+            said = {"Status": "Succeeded", "Result": f"Already {wanted.value}"}
+        else:
+            said = _failed(wrong_assignment_state("Submitted", assignment.id, assignment.state))
+        lines.append(_action(name, assignment) | said)
+    if lines:
+        decide_all(work, hit, decided, policy["reject_reason"])
+        _keep_actions(work, hit, "HIT", lines)
 
 
 def _approve(work: Transaction, assignment: Assignment, reason: str) -> str:
-    if assignment.state is State.APPROVED:
-        return "Already approved"
     approve(work, assignment, reason)
     return "Approved"
 
 
 def _reject(work: Transaction, assignment: Assignment, reason: str) -> str:
-    if assignment.state is State.REJECTED:
-        return "Already rejected"
     reject(work, assignment, reason)
     return "Rejected"
 
@@ -215,35 +248,36 @@ def _act(
     work: Transaction, hit: Hit, level: str, name: str, target: Hit | Assignment, do: Callable[[], str]
 ) -> None:
     """Take an action and record its result. An action that is refused changes nothing else."""
-    detail = {
+    detail = _action(name, target)
+    try:
+        with work.session.begin_nested():
+            detail |= {"Status": "Succeeded", "Result": do()}
+    except RefusedError as refusal:
+        detail |= _failed(refusal)
+    _keep_actions(work, hit, level, [detail])
+
+
+def _action(name: str, target: Hit | Assignment) -> dict[str, Any]:
+    return {
         "ActionId": new_entity_id(),
         "ActionName": name,
         "TargetId": target.id,
         "TargetType": "HIT" if isinstance(target, Hit) else "Assignment",
     }
-    try:
-        with work.session.begin_nested():
-            detail |= {"Status": "Succeeded", "Result": do()}
-    except RefusedError as refusal:
-        detail |= {"Status": "Failed", "Result": refusal.message, "ErrorCode": refusal.code}
-    _line(work, hit, level, "action", detail)
 
 
-def _result(work: Transaction, hit: Hit, level: str, **detail: str) -> None:
-    _line(work, hit, level, "result", {"ActionId": new_entity_id(), **detail})
+def _failed(refusal: RefusedError) -> dict[str, Any]:
+    return {"Status": "Failed", "Result": refusal.message, "ErrorCode": refusal.code}
 
 
-def _line(work: Transaction, hit: Hit, level: str, kind: str, detail: dict[str, Any]) -> None:
-    work.session.add(
-        ReviewLine(hit_number=hit.number, level=level, kind=kind, detail=detail, made_at=work.now)
-    )
+def _keep_actions(work: Transaction, hit: Hit, level: str, details: Iterable[dict[str, Any]]) -> None:
+    row = {"hit_number": hit.number, "level": level, "kind": "action", "made_at": work.now}
+    work.connection.execute(insert(_LINES), [{**row, "detail": detail} for detail in details])
 
 
-def _report(rows: Sequence[ReviewLine], level: str) -> dict[str, Any]:
-    mine = [row for row in rows if row.level == level]
-    return {
-        "ReviewResults": [row.detail for row in mine if row.kind == "result"],
-        "ReviewActions": [
-            {**row.detail, "CompleteTime": row.made_at} for row in mine if row.kind == "action"
-        ],
-    }
+def _keep_results(work: Transaction, hit: Hit, level: str, kept: results.Kept) -> int:
+    """Keep results behind all lines that there are. Returns the place of the last of these."""
+    last: int = work.connection.scalar(select(func.coalesce(func.max(_LINES.c.number), 0))) or 0
+    row = {"hit_number": hit.number, "level": level, "kind": "result", "made_at": work.now}
+    work.connection.execute(insert(_LINES), {**row, "number": last + results.count(kept), "detail": kept})
+    return last

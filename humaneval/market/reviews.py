@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select, update
 
 from humaneval.fees import bonus_fee
-from humaneval.market.account import balance, dollars, pay_reward, post
+from humaneval.market.account import balance, dollars, pay_reward, pay_rewards, post
 from humaneval.market.deadlines import OVERRIDE_DAYS
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
@@ -23,7 +24,9 @@ from humaneval.market.protocol.refusals import (
 from humaneval.market.protocol.values import Params, Reply, amount, text
 from humaneval.market.request_tokens import refuse_repeat, remember
 from humaneval.market.tables.assignments import FINISHED, Assignment, Bonus, State
-from humaneval.market.tables.database import OPENING_BALANCE, Mode, Transaction
+from humaneval.market.tables.database import OPENING_BALANCE, Mode, Transaction, written
+from humaneval.market.tables.hits import Hit
+from humaneval.store.types import table
 
 LONGEST_MESSAGE = 1024
 
@@ -92,6 +95,35 @@ def reject(work: Transaction, assignment: Assignment, feedback: str) -> None:
     assignment.state, assignment.rejected_at = State.REJECTED, work.now
     refresh(work, assignment.hit)
     note(work, "AssignmentRejected", assignment.hit, assignment)
+
+
+def decide_all(work: Transaction, hit: Hit, decided: Mapping[Assignment, State], reason: str) -> None:
+    """Approve or reject submitted work of one HIT, hundreds at once. `reason` is for those rejected.
+
+    Nothing can be refused: the money is held for the HIT.
+    """
+    approved = [each for each, state in decided.items() if state is State.APPROVED]
+    rejected = [each for each, state in decided.items() if state is State.REJECTED]
+    if approved:
+        pay_rewards(work, hit, approved)
+        _set(work, approved, state=State.APPROVED, approved_at=work.now)
+    if rejected:
+        _set(work, rejected, state=State.REJECTED, rejected_at=work.now, feedback=reason)
+    refresh(work, hit)
+    for each, state in decided.items():
+        note(work, f"Assignment{state.value.capitalize()}", hit, each)
+
+
+def _set(work: Transaction, assignments: Sequence[Assignment], **values: Any) -> None:
+    """Set the same in many rows: the session would take several times as long."""
+    rows = table(Assignment)
+    changed = update(rows).where(rows.c.number == bindparam("assignment"))
+    work.connection.execute(
+        changed.values({name: bindparam(name) for name in values}),
+        [{"assignment": each.number, **values} for each in assignments],
+    )
+    for each in assignments:
+        written(each, **values)
 
 
 def send_bonus(work: Transaction, params: Params) -> Reply:

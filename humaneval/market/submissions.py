@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Row, bindparam, func, select, update
 from sqlalchemy.orm import joinedload, lazyload
@@ -12,12 +13,13 @@ from werkzeug.datastructures import FileStorage, MultiDict
 
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
-from humaneval.market.protocol.answer_xml import Field, answer_xml, answers_xml
+from humaneval.market.policies.agreement import Values
+from humaneval.market.protocol.answer_xml import Field, answer_xml, answered_values, answers_xml
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.questions.form_answers import Filled, SentFile, field_names, read_filled
 from humaneval.market.questions.question import Question, read_question
 from humaneval.market.questions.question_form import QuestionForm
-from humaneval.market.review_policies import score_known_answers
+from humaneval.market.review_policies import take_in
 from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction, written
 from humaneval.market.tables.hits import Hit
@@ -47,11 +49,19 @@ _SUBMITTED = (
 _LAST_TURN = select(func.max(_DONE.c.turn))
 
 
-class Answer(NamedTuple):
-    """What will be kept: the answer document, and the files that belong to it."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What will be kept: the answer document, and the files that belong to it.
+
+    It is made before there is a transaction, so what the document says is read then.
+    """
 
     document: str
     files: Sequence[SentFile] = ()
+    values: Values = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", answered_values(self.document))
 
 
 def question_of(work: Transaction, assignment_id: str) -> Question | None:
@@ -93,7 +103,7 @@ def submit(work: Transaction, assignment_id: str, answer: Answer) -> None:
     if assignment is None:
         raise _no_such_work()
     if _is_in_hand(work, assignment):
-        _keep(work, assignment, answer.document)
+        _keep(work, assignment, answer)
         keep_files(work, assignment, answer.files)
 
 
@@ -126,10 +136,10 @@ def _filled_in_unseen(
     return answer_of(filled)
 
 
-def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
+def _keep(work: Transaction, assignment: Assignment, answer: Answer) -> None:
     values = {
         "turn": 1 + (work.connection.scalar(_LAST_TURN) or 0),
-        "answer": document,
+        "answer": answer.document,
         "submitted_at": work.now,
         "auto_approve_at": work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds),
         "state": State.SUBMITTED,
@@ -138,5 +148,5 @@ def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
     written(assignment, **values)
     note(work, "AssignmentSubmitted", assignment.hit, assignment)
     # Before the status is set: a place that a policy adds keeps the HIT from becoming Reviewable.
-    score_known_answers(work, assignment)
+    take_in(work, assignment, answer.values)
     refresh(work, assignment.hit)

@@ -87,6 +87,20 @@ class Assignment(MarketTable):
     )
 
 
+class Votes(MarketTable):
+    """What an answer says to its HIT's review policy, so that nobody reads all answers again to compare them.
+
+    `votes` are what SimplePlurality compares: see `policies.agreement`. `known_score` is the percentage of
+    known answers that were met, if the HIT has any. An answer of before m0003 gets them when it is compared.
+    """
+
+    __tablename__ = "votes"
+
+    assignment_number: Mapped[int] = mapped_column(ForeignKey("assignments.number"), primary_key=True)
+    votes: Mapped[str]
+    known_score: Mapped[int | None]
+
+
 class Bonus(MarketTable):
     """A bonus that was paid."""
 

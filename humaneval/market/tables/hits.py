@@ -114,7 +114,11 @@ class Event(MarketTable):
 
 
 class ReviewLine(MarketTable):
-    """One result or action of a review policy, as ListReviewPolicyResultsForHIT gives it."""
+    """An action of a review policy, or its results, which are kept as one row: see `policies.results`.
+
+    ListReviewPolicyResultsForHIT gives line by line. `number` is the place of the last of the row's lines in
+    that list. A result of before m0003 has a row of its own, as the protocol has it.
+    """
 
     __tablename__ = "review_lines"
 
