@@ -25,6 +25,8 @@ COLUMNS = 10_000
 """More than any table of people's answers has: each column costs as much time as all others together."""
 LINES = 5_000_000
 """Lines of a table whose rows are all kept. A worksheet of Excel has one million."""
+STORIES = 1_000_000
+"""Stories of a file, sound or not."""
 CELLS = 50_000_000
 """Cells of such a table: two million responses with all columns that `export` writes."""
 TIGHTEST = 40
@@ -97,6 +99,12 @@ def check_cells(name: str, rows: int, columns: int, most: int = CELLS) -> None:
             f"{name}: {rows:,} rows of {columns:,} columns; at most {most:,} cells are read",
             "Keep the columns that are needed, or split it into several files.",
         )
+
+
+def check_stories(name: str, number: int) -> None:
+    """Raise InputError if a file has more stories than are read."""
+    if number > STORIES:
+        raise InputError(f"{name} has more than {STORIES:,} stories", "Split it into several files.")
 
 
 def too_tight(packed: int, unpacked: int) -> bool:

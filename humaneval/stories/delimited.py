@@ -11,7 +11,7 @@ from humaneval.csv_file import blank_lines
 from humaneval.csv_text import csv_trouble, lines_of, unguarded
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
-from humaneval.limits import LINE, check_cells
+from humaneval.limits import LINE, check_cells, check_stories
 from humaneval.stories.fields import one_too_many, record_of
 from humaneval.stories.headings import Columns, known_names, numbered_sentences, of_responses, resolve
 from humaneval.stories.result import Record, Records
@@ -147,7 +147,7 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
 def _rows(lines: Lines, delimiter: str, width: int, name: str) -> Iterator[tuple[int, list[str], str]]:
     """Each record as its line, its `width` cells and what is wrong with it."""
     reader = _reader(lines, delimiter)
-    most = LINE + AGAIN * sum(map(len, lines.all))
+    number, most = 0, LINE + AGAIN * sum(map(len, lines.all))
     while True:
         start, lines.room = lines.at, LINE
         try:
@@ -173,6 +173,8 @@ def _rows(lines: Lines, delimiter: str, width: int, name: str) -> Iterator[tuple
                     )
                 lines.at = start + 1
                 reader = _reader(lines, delimiter)
+        number += 1
+        check_stories(name, number)
         yield start + 1, row[:width], trouble
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from humaneval.domain import SENTENCES
 from humaneval.encodings import why_not_json
 from humaneval.errors import InputError
+from humaneval.limits import check_stories
 from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, one_too_many, record_of
 from humaneval.stories.headings import Columns, known_names, resolve
@@ -20,6 +21,9 @@ from humaneval.text import clear_sentences, language_of, listed, split_into
 ANSWERED = frozenset({"ending1", "ending2", "answer"})
 """Fields of a story with two endings, of which none may be guessed."""
 
+MOST_BROKEN = 10_000
+"""So many lines that are not JSON are told, if they are most of the file. Each may be read a thousand objects
+deep."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n,]*")
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -194,11 +198,13 @@ def _values(text: str, name: str) -> Iterator[_Value]:
     array = text[at] == "[" and not _goes_on(text, at)
     if array:
         at = _end(_SPACE, text, at + 1)
-    line, counted = 1, 0
+    line, counted, number, broken = 1, 0, 0, 0
     between = _COMMA if array else _SPACE
     while at < len(text) and not (array and text[at] == "]"):
         line += _line_ends(text, counted, at)
         counted = at
+        number += 1
+        check_stories(name, number)
         try:
             value, after = decode(text, at)
         except (ValueError, RecursionError) as error:
@@ -206,6 +212,12 @@ def _values(text: str, name: str) -> Iterator[_Value]:
             if array:
                 raise InputError(
                     f"{name}, line {line}: not JSON: {reason}", "Correct the array on that line."
+                ) from None
+            broken += 1
+            if broken > MOST_BROKEN and 2 * broken > number:
+                raise InputError(
+                    f"{name}, line {line}: not JSON: {reason}; nor were {broken - 1:,} lines before it",
+                    "Give one object on each line.",
                 ) from None
             yield _Value(line, None, f"not JSON: {reason}")
             end = _LINE_END.search(text, at)

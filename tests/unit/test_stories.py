@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from humaneval import limits
 from humaneval.errors import InputError, UsageError
 from humaneval.planning.cues import word_counts
 from humaneval.store.stories import running_text
@@ -387,6 +388,19 @@ def test_C63_objects_that_differ_or_repeat_a_field_are_problems_by_line(write: W
         "8: a list, not an object with the fields of a story",
         "9: the same story as on line 1",
     ]
+
+
+def test_a_file_of_lines_that_are_not_json_is_refused_before_all_are_read(write: Write) -> None:
+    """Each of them opens as many objects as can be read at all."""
+    trouble = refusal(write('{"a":\n' * 12_000, "s.jsonl"))
+    assert "line 10001: not JSON: nested too deeply; nor were 10,000 lines before it" in trouble.message
+
+
+def test_more_records_than_any_file_has_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STORIES", 2)
+    three = table(*((f"a{number}", "Soup", *SOUP) for number in range(3)))
+    assert "more than 2 stories" in refusal(write(three)).message
+    assert "more than 2 stories" in refusal(write("[[],[],[]]", "s.json")).message
 
 
 def test_an_array_cut_short_is_refused(write: Write) -> None:
