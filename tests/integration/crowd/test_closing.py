@@ -208,3 +208,17 @@ def test_what_an_interrupted_publish_never_made_is_not_waited_for_once_the_study
     assert (line.unconfirmed, line.refused) == (0, 0)
     with pytest.raises(UsageError, match="closed"):
         plan_hits(at)
+
+
+def test_a_study_that_is_closed_wherever_it_was_up_is_not_enlarged(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, verb: Callable, form_server: Callable
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    add = ("study", "enlarge", "study", "--annotators", "4", "--yes")
+    assert verb(*add, "--dry-run").code == 0
+    close(sqlite_engine, platform)
+    refused = verb(*add)
+    assert (refused.code, "was closed at local" in refused.err) == (2, True)
+    assert "To ask more people, make another study" in refused.err
+    assert verb("publish", "study", "--to", "link").code == 0
+    assert "publish study --to link" in verb(*add).out
