@@ -243,7 +243,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         external_worker_id(session, work.worker_id),
         payment.amount,
         payment.reason,
-        _alike(session, at, work, payment),
+        _alike(session, at, work, payment, sure=_shown_by(row) is not None),
         row.request.get(PREPARED, ""),
         _shown_by(row),
         payment.amount + payment.fee,
@@ -379,9 +379,11 @@ def _never_paid(session: Session, payment: PaymentRow) -> bool:
     return payment.state != "paid" and (row is None or row.state == "refused")
 
 
-def _alike(session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: PaymentRow) -> int:
-    """How many other bonuses for the same work look the same at the platform, and were or may have been
-    paid."""
+def _alike(
+    session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: PaymentRow, *, sure: bool
+) -> int:
+    """How many other bonuses for the same work look the same at the platform, and were or may have been paid;
+    with `sure`, only those that were: of several that may have been paid, one is as good as another."""
     alike = select(PaymentRow).where(
         PaymentRow.assignment_id == work.id,
         PaymentRow.kind.in_(bonus_kinds(at)),
@@ -389,6 +391,8 @@ def _alike(session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: 
         PaymentRow.id != payment.id,
         ~PaymentRow.elsewhere,
     )
+    if sure:
+        alike = alike.where(PaymentRow.state == "paid")
     if not at.platform.endpoint.plain_bonuses:
         alike = alike.where(PaymentRow.reason == payment.reason)
     others = session.scalars(alike)

@@ -137,6 +137,16 @@ def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:
         )
 
 
+def refuse_closed_everywhere(study: Study) -> None:
+    """Raise UsageError if the study was up, and is closed wherever it was: nobody would get more forms."""
+    with reading(study.engine) as session:
+        hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
+    closed = [hit for hit in hits if hit.closed_at is not None]
+    if {hit.endpoint for hit in closed} == {hit.endpoint for hit in hits if hit.external_id is not None}:
+        for endpoint in {hit.endpoint for hit in closed}:
+            refuse_closed(study, endpoint, [hit for hit in closed if hit.endpoint == endpoint])
+
+
 def refuse_elsewhere(at: StudyAtPlatform) -> None:
     """Raise PlatformError if the platform has none of the study's HITs: it is then another platform of that
     name.

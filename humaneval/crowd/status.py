@@ -16,6 +16,7 @@ from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.plan_differences import differing
+from humaneval.crowd.publish_plan import PLACES
 from humaneval.crowd.published_hits import PUBLISH, known_gone
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.settle import OWN, settled
@@ -201,11 +202,14 @@ def study_status(
 
 
 def _records(session: Session, study: Study) -> _Records:
+    hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
+    closed = {hit.endpoint for hit in hits if hit.closed_at}  # what was never made there is never made
     tried = select(OutboxRow.endpoint, OutboxRow.state).where(
         OutboxRow.study_id == study.id,
         OutboxRow.attempts > 0,
         OutboxRow.error.notin_((OVERTAKEN, INSTEAD)),
         OutboxRow.operation != POSTBACK,
+        ~(OutboxRow.operation.in_((PUBLISH, PLACES)) & OutboxRow.endpoint.in_(closed)),
     )
     told = select(OutboxRow.endpoint, (OutboxRow.state == "pending") & (OutboxRow.attempts > 0)).where(
         OutboxRow.study_id == study.id, OutboxRow.operation == POSTBACK, OutboxRow.state != "confirmed"
@@ -220,7 +224,7 @@ def _records(session: Session, study: Study) -> _Records:
         PaymentRow.study_id == study.id, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due"
     )
     return _Records(
-        hits=session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all(),
+        hits=hits,
         work=session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all(),
         writes=Counter((endpoint, state) for endpoint, state in session.execute(tried)),
         unsent=Counter(session.scalars(unsent)),

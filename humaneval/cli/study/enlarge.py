@@ -7,7 +7,7 @@ import sys
 import click
 
 from humaneval.cli.context import App, RunOptions, acting, emit, say
-from humaneval.crowd.published_hits import Fees, endpoints_of, fees_of
+from humaneval.crowd.published_hits import Fees, endpoints_of, fees_of, refuse_closed_everywhere
 from humaneval.errors import DeclinedError, UsageError
 from humaneval.fees import shown
 from humaneval.study.enlarge import WARNING, Proposal, propose
@@ -38,6 +38,7 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
     if refused := refused_characters(reason):
         raise UsageError(f"the reason contains {refused}, which cannot be stored or shown", "Type it again.")
     study = app.study(name)
+    refuse_closed_everywhere(study)
     proposed, fees, sign = propose(study, annotators), fees_of(study), study.settings.hit.sign
     document = {"study": name, **proposed.to_json()}
     if fees is Fees.PROLIFIC or sign != "$":  # those at Mechanical Turk's rates are of no use then

@@ -192,3 +192,33 @@ def test_what_is_closed_stays_so_although_some_of_it_was_never_put_up(
         plan_hits(open_study_at(half_up, "study", platform))
     assert study_status(open_study(half_up, "study"))[0].hits_unsent == 0
     assert listed() == []
+
+
+def test_what_an_interrupted_publish_never_made_is_not_waited_for_once_the_study_is_closed(
+    sqlite_engine: Engine, study_factory: Callable, form_server: Callable, platform: MTurk, die: Callable
+) -> None:
+    study_factory(sqlite_engine, "study", design={"annotators": 20})
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at)
+    with die("before-send", "CreateHIT", nth=2, client=platform.client):
+        publish_hits(at, public_url=form_server(sqlite_engine).url)
+    assert study_status(at.study)[0].unconfirmed == 3
+    assert close(sqlite_engine, platform).hits == 1
+    (line,) = study_status(at.study)
+    assert (line.unconfirmed, line.refused) == (0, 0)
+    with pytest.raises(UsageError, match="closed"):
+        plan_hits(at)
+
+
+def test_a_study_that_is_closed_wherever_it_was_up_is_not_enlarged(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, verb: Callable, form_server: Callable
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    add = ("study", "enlarge", "study", "--annotators", "4", "--yes")
+    assert verb(*add, "--dry-run").code == 0
+    close(sqlite_engine, platform)
+    refused = verb(*add)
+    assert (refused.code, "was closed at local" in refused.err) == (2, True)
+    assert "To ask more people, make another study" in refused.err
+    assert verb("publish", "study", "--to", "link").code == 0
+    assert "publish study --to link" in verb(*add).out

@@ -394,3 +394,16 @@ def test_after_a_payment_elsewhere_no_decision_or_bonus_of_lost_work_is_open(
     enter(at(), decided[2])
     with reading(sqlite_engine) as session:
         assert not open_money(session, [work.worker_id], now())
+
+
+def test_a_compensation_that_is_taken_and_paid_elsewhere_too_is_told(
+    sqlite_engine: Engine, at: Callable, lost: Any
+) -> None:
+    up = compensate(at(), lost.id)
+    lost.person.accept(up.preview_url).submit_directly({"compensation": "1"})
+    with writing(sqlite_engine) as session:  # two programs, of which one was killed before it looked again
+        session.execute(update(PaymentRow).values(state="paid", elsewhere=True))
+    with pytest.raises(PlatformError, match="as paid elsewhere, too") as told:
+        enter(at(), lost.id)
+    assert "humaneval status study --reconcile" in told.value.hint
+    assert reconcile(at()).unexplained

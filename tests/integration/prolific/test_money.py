@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, delete, select, update
@@ -458,6 +459,34 @@ class TestLostAnswers:
         assert reconcile(world.at()).differences == ()
         with reading(world.engine) as session:
             assert not open_money(session, [1], now())
+
+    @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
+    @pytest.mark.parametrize("first", ["thorough", "another"])
+    def test_of_two_unconfirmed_bonuses_alike_one_is_entered_for_each_payment_that_is_shown(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, first: str
+    ) -> None:
+        world.publish()
+        (ann,) = world.answered_by("Ann")
+        world.collect()
+        with pytest.raises(PlatformError):
+            pay(world, ann)
+        at = world.at()
+        real = at.platform.bonus
+
+        def killed(*given: Any) -> None:
+            real(*given)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(at.platform, "bonus", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pay_bonus(at, assignment=ann.submission, **{**BONUS, "purpose": "another"})
+        assert bonuses(world, ann) == [Decimal("0.50")]
+        purposes = [first, *({"thorough", "another"} - {first})]
+        assert pay(world, ann, purpose=purposes[0]) == "paid"
+        assert reconcile(world.at()).differences == ()
+        with pytest.raises(PlatformError, match="does not show it"):
+            pay(world, ann, purpose=purposes[1])
+        assert bonuses(world, ann) == [Decimal("0.50")]
 
     @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
     def test_lost_work_whose_payment_stays_unconfirmed_can_be_entered_as_paid_elsewhere(
