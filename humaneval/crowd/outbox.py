@@ -116,11 +116,12 @@ def settle(session: Session, endpoint: str, operation: str, subject: str) -> Non
 
 def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> bool:
     """Withdraw a write that was never confirmed, because the platform shows that it was not done, or because
-    it no longer matters. Returns whether it was ever intended."""
+    it no longer matters. Returns whether there was one."""
     row = _intended(session, endpoint, operation, subject)
-    if row is not None and row.state == "pending":
-        row.state, row.error = "refused", why
-    return row is not None
+    if row is None or row.state != "pending":
+        return False
+    row.state, row.error = "refused", why
+    return True
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
