@@ -96,7 +96,9 @@ def record_up(
 # Statements, not objects: they run for every HIT, and loading three rows takes as long as everything else.
 _HIT_UP = (
     update(HitRow)
-    .where(HitRow.key == bindparam("of"))
+    .where(
+        HitRow.key == bindparam("of"), HitRow.external_id.is_(None)
+    )  # another program may have taken it down
     .values(external_id=bindparam("there"), expires_at=bindparam("until"))
 )
 _STUDY_UP = (

@@ -105,7 +105,7 @@ def compensate_worker(
         return Compensated(order.pseudonym, cost, "", made_now, order.paid)
     if ran_out and order.there is not None:
         at.platform.extend(order.there["external_id"], now() + timedelta(days=DAYS))
-        refuse_paid_by_hand(at, order, order.there["external_id"])
+        refuse_paid_by_hand(at, order, up=True)
     try:
         group = order.there["group"] if order.there is not None else put_up(at, order).group
     except PlatformError as error:

@@ -229,7 +229,7 @@ def put_up(at: StudyAtPlatform, order: Order) -> Published:
         lambda _, made: {"external_id": made.external_id, "group": made.group},
     )
     refuse_other(at, order, made)
-    refuse_paid_by_hand(at, order, made.external_id)
+    refuse_paid_by_hand(at, order, up=True)
     return made
 
 
@@ -247,15 +247,16 @@ def _publish(at: StudyAtPlatform, order: Order) -> Published:
     return platform.publish(only_them, order.intent.token)
 
 
-def refuse_paid_by_hand(at: StudyAtPlatform, order: Order, up: str = "") -> None:
-    """Raise PlatformError if somebody has entered meanwhile that the worker was paid elsewhere. The HIT that
-    is `up` is taken down."""
+def refuse_paid_by_hand(at: StudyAtPlatform, order: Order, *, up: bool = False) -> None:
+    """Raise PlatformError if somebody has entered meanwhile that the worker was paid elsewhere. If the HIT is
+    `up`, it is taken down."""
     with reading(at.engine) as session:
         payment = session.get(PaymentRow, order.payment)
         if payment is None or not payment.elsewhere:
             return
+        work = session.get_one(AssignmentRow, payment.assignment_id)
     if up:
-        at.platform.expire(up)
+        withdraw_hit(at, work, "")
     raise paid_meanwhile(order.assignment)
 
 

@@ -116,11 +116,12 @@ def settle(session: Session, endpoint: str, operation: str, subject: str) -> Non
 
 def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> bool:
     """Withdraw a write that was never confirmed, because the platform shows that it was not done, or because
-    it no longer matters. Returns whether it was ever intended."""
+    it no longer matters. Returns whether there was one."""
     row = _intended(session, endpoint, operation, subject)
-    if row is not None and row.state == "pending":
-        row.state, row.error = "refused", why
-    return row is not None
+    if row is None or row.state != "pending":
+        return False
+    row.state, row.error = "refused", why
+    return True
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
@@ -244,7 +245,8 @@ class _Before(NamedTuple):
 
 
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
-    """Count a try of each of `intents`, committed before the calls. Returns the state of each before.
+    """Count a try of each of `intents`, committed before the calls. Returns the state of each before. Raises
+    PlatformError if one is no longer there.
 
     While an intent is tried it is not refused and has no reason: after a kill, its state is unknown. An
     intent that another program has confirmed meanwhile stays confirmed, here and if the call fails.
@@ -255,6 +257,10 @@ def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
         row.id: _Before(row.state, row.state == "pending" and row.attempts > 0, row.error)
         for row in session.execute(rows.order_by(OutboxRow.id).with_for_update())
     }
+    if len(before) < len(intents):  # a worker is forgotten, or a plan is dropped
+        raise PlatformError(
+            "another program has deleted what this is about", "Nothing was sent.", nothing_done=True
+        )
     counted = (
         update(OutboxRow)
         .where(these)

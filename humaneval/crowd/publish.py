@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.adopt import Orphan, adopt, hit_id_of, hit_of, record_up
@@ -26,12 +27,14 @@ from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
-from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.errors import HumanEvalError, PartialError, PlatformError
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from humaneval.store.types import now
 from humaneval.study.money_paid import STAND_IN
 from humaneval.study.planned_cost import COST, cost_told
 from humaneval.study.words import channel_at
+from humaneval.text import command, counted
 
 ZERO = Decimal("0.00")
 
@@ -128,6 +131,8 @@ def _make(
     costs = {id: cost_told(number, hit_cost(at, number).total) for id, number in places.items()}
     # Said either way: an interrupted try may have gone to the other.
     played = {STAND_IN: at.platform.endpoint.is_stand_in} if at.endpoint == PROLIFIC else {}
+    with reading(at.engine) as session:
+        over = _over(session, at)
     for part in in_turns(intents, TOGETHER):
         with writing(at.engine) as session:
             for intent in part:
@@ -150,7 +155,28 @@ def _make(
         done, batch = done + 1, (batch + 1) % TOGETHER
         if not batch and unaccepted(differing(at.study, at.endpoint)):
             break
+        if not batch or done == len(intents):
+            _refuse_taken_down(at, over, done)
     return _Made(done, tuple(unaccepted(differing(at.study, at.endpoint))))
+
+
+def _over(session: Session, at: StudyAtPlatform) -> int:
+    """How many HITs of the study are deleted, over, or about to be taken down."""
+    over = (HitRow.closed_at.is_not(None), HitRow.expires_at <= now(), HitRow.next_expires_at <= now())
+    of_study = (HitRow.study_id == at.id, HitRow.endpoint == at.endpoint)
+    return session.scalar(select(func.count()).select_from(HitRow).where(*of_study, or_(*over))) or 0
+
+
+def _refuse_taken_down(at: StudyAtPlatform, over: int, made: int) -> None:
+    """Raise PartialError if more HITs than `over` are: another program has taken the study down meanwhile."""
+    with reading(at.engine) as session:
+        if _over(session, at) <= over:
+            return
+    raise PartialError(
+        f"the study was taken down at {at.endpoint} meanwhile: {counted(made, 'HIT', 'was', 'were')} put"
+        " up, and no more",
+        f"To take these down, too: {command('expire', at.name, '--to', at.endpoint)}",
+    )
 
 
 def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: str) -> Offer:

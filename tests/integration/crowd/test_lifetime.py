@@ -18,7 +18,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
-from humaneval.errors import PlatformError, UsageError
+from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 
@@ -66,6 +66,29 @@ def test_C03_a_hit_that_an_interrupted_publish_left_is_taken_down_too(
     with die("response-received", "CreateHIT", 2):
         publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     assert expire_all(open_study_at(sqlite_engine, "study", platform)) == Expired(2, 0)
+    assert {hit["HITStatus"] for hit in listed()} == {"Reviewable"}
+
+
+@pytest.mark.parametrize(("call", "made"), [(2, 10), (12, 20)])
+def test_publishing_stops_when_another_program_takes_the_study_down(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, listed: Callable, call: int, made: int
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 24})
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at, static=True)
+    calls: list[str] = []
+
+    def meanwhile(**_: object) -> None:
+        calls.append("CreateHIT")
+        if len(calls) == call:
+            assert expire_all(open_study_at(sqlite_engine, "study", platform)).hits == call - 1
+
+    platform.client.meta.events.register("before-send.mturk.CreateHIT", meanwhile)
+    with pytest.raises(PartialError, match=f"taken down at local meanwhile: {made} HITs were put up") as told:
+        publish_hits(at, public_url="http://localhost:9")
+    assert "humaneval expire study --to local" in told.value.hint
+    assert len(listed()) == made
+    assert expire_all(at).hits == made
     assert {hit["HITStatus"] for hit in listed()} == {"Reviewable"}
 
 

@@ -14,6 +14,7 @@ from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.costs import spent
+from humaneval.crowd.forget import forget
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import Notified, notify_workers
 from humaneval.crowd.reconcile import reconcile
@@ -379,3 +380,23 @@ def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
             amount=Decimal("0.80"),
             reason="Something else.",
         )
+
+
+def test_who_is_forgotten_meanwhile_gets_no_letter_and_the_others_get_theirs(
+    sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
+) -> None:
+    paid(sqlite_engine)
+    at = open_study_at(sqlite_engine, "study", platform)
+    approve_work(at)
+    first, second = [line.worker for line in list_workers(at.study, "local")]
+    done: list[str] = []
+
+    def meanwhile(**_: object) -> None:
+        if not done:
+            done.append(forget(sqlite_engine, second).worker)
+
+    platform.once.meta.events.register("before-send.mturk.NotifyWorkers", meanwhile)
+    told = notify_workers(at, **LETTER, workers=[first, second])
+    assert done == [second]
+    assert (told.sent, list(told.undelivered), told.unsure) == (1, [second], ())
+    assert troubles.seen.count("NotifyWorkers") == 1

@@ -407,3 +407,22 @@ def test_a_compensation_that_is_taken_and_paid_elsewhere_too_is_told(
         enter(at(), lost.id)
     assert "humaneval status study --reconcile" in told.value.hint
     assert reconcile(at()).unexplained
+
+
+def test_a_compensation_that_is_taken_before_it_can_be_taken_down_is_told(
+    sqlite_engine: Engine, at: Callable, lost: Any, listed: Callable
+) -> None:
+    there = at()
+
+    def looked() -> None:  # the HIT is up and not recorded yet; who enters the payment has looked before
+        with writing(sqlite_engine) as session:
+            session.execute(update(PaymentRow).values(state="paid", elsewhere=True))
+        group = listed()[-1]["HITGroupId"]
+        lost.person.accept(there.platform.endpoint.preview_url.format(type=group))
+
+    events = there.platform.client.meta.events
+    once = Meanwhile(looked)
+    events.register("response-received.mturk.CreateHIT", once)
+    with pytest.raises(PlatformError, match="is taken, and the books have it as paid elsewhere, too"):
+        compensate(there, lost.id)
+    events.unregister("response-received.mturk.CreateHIT", once)
