@@ -12,6 +12,7 @@ from xml.parsers import expat
 from humaneval.errors import InputError
 from humaneval.scoring.questions.question import CHOICE, Answer
 from humaneval.study.asked import Asked
+from humaneval.text import without_refused
 
 FORM = "form"
 """The field with the hash of what the form showed. It ties an answer to its row even if our server never saw
@@ -142,7 +143,7 @@ def fields_from_xml(xml: str) -> dict[str, str]:
         parts = [(_local(child.tag), child.text or "") for child in answer]
         identifier = next((text for tag, text in parts if tag == "QuestionIdentifier"), "")
         fields.setdefault(identifier, []).extend(text for tag, text in parts if tag != "QuestionIdentifier")
-    return {name: "|".join(values) for name, values in fields.items()}
+    return {name: without_refused("|".join(values)) for name, values in fields.items()}
 
 
 def _refuse_doctype(*_: object) -> None:

@@ -24,7 +24,7 @@ from humaneval.csv_text import guarded, unguarded
 from humaneval.errors import InputError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, RowRow
-from humaneval.text import counted, listed
+from humaneval.text import counted, listed, without_refused
 
 ASSIGNMENT, WORKER = "AssignmentId", "WorkerId"
 ANSWER, INPUT = "Answer.", "Input."
@@ -138,6 +138,7 @@ def _result(path: Path, number: int, line: Mapping[str, str]) -> Result:
 def _fields(line: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The answers by field. Some sites have a column for each option (`Answer.choice-1.3`): true or false."""
     for column, value in line.items():
+        value = without_refused(value)
         if not column.startswith(ANSWER) or not value:
             continue
         name = column.removeprefix(ANSWER)

@@ -26,6 +26,8 @@ from humaneval.store.types import table
 WORK_ON_A_PAGE = 100
 MOST_IN_HAND = 25
 """How many HITs a worker can hold at once, as at Mechanical Turk. Else one person could take them all."""
+MOST_RETURNED = 20
+"""How often a worker can return the same HIT: each time leaves a row."""
 # Everybody who takes part needs these, so they are built once.
 _DONE, _HITS = table(Assignment), table(Hit)
 _BEGUN = (
@@ -34,10 +36,10 @@ _BEGUN = (
     .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state == State.ACCEPTED)
     .order_by(_DONE.c.number.desc())
 )
-_DID = select(_DONE.c.number).where(
-    _DONE.c.hit_number == bindparam("hit"),
-    _DONE.c.worker_number == bindparam("worker"),
-    _DONE.c.state.in_(FINISHED),
+_DID = (
+    select(_DONE.c.state, func.count())
+    .where(_DONE.c.hit_number == bindparam("hit"), _DONE.c.worker_number == bindparam("worker"))
+    .group_by(_DONE.c.state)
 )
 _NEW = insert(_DONE)
 _OWN = select(Assignment).where(
@@ -75,11 +77,15 @@ def accept(work: Transaction, worker: Person, hit_id: str, *, or_another: bool =
     hit, begun = find_visible(work, worker, hit_id), begun_by(work, worker)
     once = or_another and is_once(hit.hit_type)
     mine = [each for each in begun if each.hit_id == hit.id]
-    done = not mine and work.connection.scalar(_DID, {"hit": hit.number, "worker": worker.number}) is not None
+    asking = {"hit": hit.number, "worker": worker.number}
+    before: dict[State, int] = {} if mine else dict(map(tuple, work.connection.execute(_DID, asking)))
+    done = not before.keys().isdisjoint(FINISHED)
     if once and not mine and not done:
         mine = [each for each in begun if each.kind == hit.hit_type_number]
     if mine:
         return find_own(work, worker, mine[0].id)
+    if before.get(State.RETURNED, 0) >= MOST_RETURNED:
+        raise NotPossibleError(f"You have returned this task {MOST_RETURNED} times. Choose another one.")
     if or_another and (done or not is_open(work, hit)):
         another = free_in_group(work, worker, hit.hit_type_number)
         hit, done = (hit, done) if another is None else (find_visible(work, worker, another), False)

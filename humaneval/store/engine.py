@@ -82,6 +82,9 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
     options["hide_parameters"] = True  # they hold answers, keys and workers' ids, and errors are logged
     options["execution_options"] = {"hint": hint, "make": make}
     if url.startswith("sqlite"):
+        asked = make_url(url)
+        if asked.database in (None, "", ":memory:") or asked.query.get("mode") == "memory":
+            raise StoreError(f"{url} would be in memory, and gone after each command", "Name a file.")
         folder = Path(url.removeprefix("sqlite:///")).parent
         if not folder.is_dir():
             raise StoreError(
@@ -96,10 +99,10 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it warns of is raised, too
-    asked = make_url(url).query
-    waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {asked.get('options', '')}".strip()
+    given = make_url(url).query
+    waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {given.get('options', '')}".strip()
     try:
-        reaches = {name: value for name, value in REACHES.items() if name not in asked}
+        reaches = {name: value for name, value in REACHES.items() if name not in given}
         engine = create_engine(url, connect_args={**reaches, "options": waits}, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
@@ -128,7 +131,7 @@ def _connect_sqlite(
     make: bool, _dialect: object, _record: object, arguments: list[Any], options: dict[str, Any]
 ) -> sqlite3.Connection | None:
     """Connect to an SQLite file: made private if it is missing, read only if it cannot be written."""
-    if options.get("uri") or arguments[0] == ":memory:":
+    if options.get("uri"):
         return None  # as SQLAlchemy does it
     path = Path(arguments[0])
     if make:

@@ -108,16 +108,16 @@ def _without_empty(
     if not body:
         raise InputError(f"{name} has a header line and no rows", "Give a line for each story.")
     kept = [at for at, title in enumerate(header) if title or any(row[at] for row in body)]
-    names: list[str] = []
+    names: dict[str, int] = {}
     doubled: list[str] = []
     for at in kept:
-        title = header[at] or f"column {at + 1}"
-        copies = sum(one == title or one.startswith(f"{title} (") for one in names)
-        if title in names:
-            other = f"{title} ({copies + 1})"
+        title = other = header[at] or f"column {at + 1}"
+        while other in names:
+            names[title] += 1
+            other = f"{title} ({names[title]})"
+        if other != title:
             doubled.append(f"several columns are called {title}: the next one is read as {other}")
-            title = other
-        names.append(title)
+        names[other] = 1
     rows = tuple(tuple(row[at] for at in kept) for row in body)
     return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), (*notes, *doubled)))
 

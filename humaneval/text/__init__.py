@@ -13,6 +13,7 @@ from humaneval.text.characters import (
     refused_characters,
     shown_hash,
     unshowable,
+    without_refused,
 )
 from humaneval.text.invisible import hidden_characters
 from humaneval.text.languages import ENGLISH, between, language_of, number_in
@@ -85,4 +86,5 @@ __all__ = [
     "unshowable",
     "use_global_options",
     "without_password",
+    "without_refused",
 ]

@@ -81,6 +81,11 @@ def refused_characters(text: str) -> str:
     return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _REFUSED.findall(text)))
 
 
+def without_refused(text: str) -> str:
+    """`text` without the characters that `refused_characters` names."""
+    return text if text.isprintable() else _REFUSED.sub("", text)
+
+
 def printable(text: str) -> str:
     """`text` with visible codes for what would command a terminal: control characters, except tab and line
     ends, and marks that turn the direction of writing. JSON strings may contain these codes.

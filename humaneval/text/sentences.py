@@ -10,10 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from humaneval.text.abbreviations import (
@@ -27,38 +24,10 @@ from humaneval.text.abbreviations import (
 )
 from humaneval.text.characters import normalise
 from humaneval.text.languages import ENGLISH, looks_english
+from humaneval.text.punkt_cuts import UNSPACED, parameters, punkt_cuts
 
 if TYPE_CHECKING:
-    from punkt import PunktParameters, PunktSentenceTokenizer
-
-_LANGUAGES = {
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "fi": "finnish",
-    "fr": "french",
-    "it": "italian",
-    "ml": "malayalam",
-    "nb": "norwegian",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ru": "russian",
-    "sl": "slovene",
-    "sv": "swedish",
-    "tr": "turkish",
-}
-"""Codes of the languages whose parameters Punkt has."""
-_UNSPACED = frozenset({"ja", "th", "zh"})
-"""Languages that put no white space between sentences."""
-_ARABIC_MARKS = frozenset({"ar", "fa", "ps"})
-"""Languages that end sentences with the marks of Urdu."""
+    from punkt import PunktParameters
 
 _SPACE = re.compile(r"\s")
 _ENDS = ".,;:!?…\"”’')»"
@@ -191,9 +160,8 @@ def places(text: str, language: str = ENGLISH) -> list[Place]:
     """Every place of `text` where a sentence may end, in order: whether it does, and if that is clear."""
     code = language.lower().replace("_", "-").partition("-")[0]
     text = _SPACE.sub(" ", text)  # Punkt knows not all white space; so offsets stay
-    tokenizer = _tokenizer(code)
-    cuts = {before[1]: after[0] for before, after in pairwise(tokenizer.span_tokenize(text))}
-    running = _Running(text, text != text.lower(), _marks_of_speech(text), tokenizer.params, code)
+    cuts = punkt_cuts(text, code)
+    running = _Running(text, text != text.lower(), _marks_of_speech(text), parameters(code), code)
     found = []
     start = 0  # of the sentence in which the place is
     for spot in running.spots(cuts):
@@ -202,7 +170,7 @@ def places(text: str, language: str = ENGLISH) -> list[Place]:
         if decided.cut:
             start = spot.next
     uncut = [*_GLUED.finditer(text), *(_UNMARKED.finditer(text) if code == ENGLISH else ())]
-    if code not in _UNSPACED and not text.isascii():
+    if code not in UNSPACED and not text.isascii():
         uncut += [one for one in _WITHOUT_CAPITALS.finditer(text) if not has_case(text[one.end() :])]
     return sorted([*found, *(Place(match.end(), match.end(), False, True) for match in uncut)])
 
@@ -272,7 +240,7 @@ class _Running:
             cut = any(here) or marks[-1] in _OTHER_MARKS
             found.append(_Spot(match.start(), marks, closers, end, next, cut))
         for end, next in cuts.items():
-            if self.language in _UNSPACED or end < next:
+            if self.language in UNSPACED or end < next:
                 last = _LAST.search(self.text, max(0, end - 10), end)
                 marks, closers = (last["marks"], last["closers"]) if last else ("", "")
                 found.append(_Spot(end - len(closers) - len(marks), marks, closers, end, next, True))
@@ -354,21 +322,6 @@ class _Running:
                 return Standing(True, True)
         abbreviated = self.known.is_abbrev(word) or letters or (len(word) == 1 and word.isalpha())
         return Standing(cut, cut or not (abbreviated or following[:1].isupper()))
-
-
-@cache
-def _tokenizer(code: str) -> PunktSentenceTokenizer:
-    """Punkt for a language. Without parameters for it, marks and white space alone decide."""
-    # Here, so that masks can be drawn with the standard library alone.
-    import punkt
-
-    params, rules = punkt.PunktParameters(), None
-    if language := _LANGUAGES.get(code):
-        # Words such as “No.” bind to a number only; they keep no sentence from ending.
-        params = punkt.with_nonbreaking_prefixes(punkt.load_model(language), language, include_always=False)
-    with suppress(LookupError):
-        rules = punkt.rules_for_language("ur" if code in _ARABIC_MARKS else code)
-    return punkt.PunktSentenceTokenizer(params, rules=rules)
 
 
 def _between(text: str, found: Sequence[Place]) -> list[Span]:

@@ -35,7 +35,7 @@ from humaneval.store.identity import Identity
 from humaneval.store.together import Reader, Writer
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by
-from humaneval.text import refused_characters
+from humaneval.text import without_refused
 from humaneval.web.giving_way import OpenForms
 from humaneval.web.messages import message
 from humaneval.web.prolific_check import Checker
@@ -209,11 +209,7 @@ def known_fields(posted: MultiDict[str, str], work: Work) -> dict[str, str]:
         names += [unscored_field(name, PRACTICE) for name in asked]
     for place in range(1, work.passages + 1):
         names += [*(answer_field(name, place) for name in asked), seconds_field(place)]
-    clean = {
-        name: "".join(c for c in _one(posted.getlist(name)) if not refused_characters(c))[:2000]
-        for name in names
-        if name in posted
-    }
+    clean = {name: without_refused(_one(posted.getlist(name)))[:2000] for name in names if name in posted}
     return {FORM: work.form_hash, **{name: value for name, value in clean.items() if value}}
 
 

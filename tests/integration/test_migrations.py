@@ -288,6 +288,14 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         open_engine(f"sqlite:///{tmp_path}/nowhere/x.db")
 
 
+@pytest.mark.parametrize(
+    "address", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true"]
+)
+def test_a_database_in_memory_is_refused(address: str) -> None:
+    with pytest.raises(StoreError, match="would be in memory, and gone after each command"):
+        open_engine(address)
+
+
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(PrerequisiteError, match="needs the package psycopg") as caught:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +19,8 @@ from humaneval.text import (
     split_into,
     split_sentences,
 )
+from humaneval.text import punkt_cuts as punkt_cuts_module
+from humaneval.text.punkt_cuts import punkt_cuts
 
 
 @pytest.mark.parametrize(
@@ -235,3 +240,28 @@ def test_X20_a_doubt_without_white_space_shows_the_characters_around_it() -> Non
 @pytest.mark.parametrize("text", ["Quelle joie !", "他走了。", "वह गया।", "« Stop ! »", "Wait…"])
 def test_X20_the_mark_at_the_end_of_a_sentence_is_known_in_any_language(text: str) -> None:
     assert ends_a_sentence(text)
+
+
+@given(st.sampled_from(["zh", "ja"]), st.text("字に。！!?.」「”“ a1，…)(", max_size=40))
+def test_chinese_and_japanese_are_cut_in_pieces_where_punkt_cuts_the_whole(code: str, text: str) -> None:
+    whole = pairwise(punkt_cuts_module._tokenizer(code).span_tokenize(text))
+    assert punkt_cuts(text, code) == {before[1]: after[0] for before, after in whole}
+
+
+@pytest.mark.parametrize("code", ["zh", "ja", "th"])
+@pytest.mark.parametrize("unit", ["字。", "a。", "ก!", "に」！"])
+def test_punkt_gets_a_text_without_spaces_in_pieces(
+    code: str, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each mark it looks at all that follows up to a space."""
+    tokenizer, given = punkt_cuts_module._tokenizer(code), list[str]()
+
+    class Counted:
+        def span_tokenize(self, text: str) -> Any:
+            given.append(text)
+            return tokenizer.span_tokenize(text)
+
+    monkeypatch.setattr(punkt_cuts_module, "_tokenizer", lambda code: Counted())
+    punkt_cuts(5000 * unit, code)
+    assert "".join(given) == 5000 * unit
+    assert max(map(len, given)) <= 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, redirect, request
 from werkzeug.datastructures import MultiDict
 
-from humaneval.market.pages.site import Answer, Visit, as_worker, problem_page, signed_in
+from humaneval.market.pages.site import Answer, Visit, as_worker, before_in, problem_page, signed_in
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications import standing
 from humaneval.market.questions.form_answers import Filled, read_filled
@@ -18,8 +18,9 @@ blueprint = Blueprint("qualifications", __name__)
 @blueprint.get("/qualifications")
 @signed_in
 def show_all(visit: Visit) -> Answer:
-    """Every qualification that means anything to this worker."""
-    return visit.page("qualifications.html", standings=standing.standings(visit.work, visit.worker))
+    """The qualifications that mean anything to this worker: a page of them."""
+    page = standing.standings(visit.work, visit.worker, before=before_in(request))
+    return visit.page("qualifications.html", standings=page.shown, older=page.older)
 
 
 @blueprint.get("/qualifications/<type_id>")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy.orm import defer
 
 from humaneval.market.protocol.answer_xml import Answered, answered_values, answers_xml
 from humaneval.market.protocol.identifiers import new_entity_id
@@ -17,6 +19,9 @@ from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
 from humaneval.market.wording import moment_text
 from humaneval.market.workers import Person
+
+TYPES_ON_A_PAGE = 100
+_WITHOUT_TESTS = (defer(QualificationType.test), defer(QualificationType.answer_key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,28 @@ class Standing:
         return _offered(self.kind) or self.held is not None or self.in_test or waits
 
 
-def standings(work: Transaction, worker: Person) -> list[Standing]:
-    """All qualifications that this worker sees, by name."""
-    query = select(QualificationType).order_by(QualificationType.name, QualificationType.number)
-    return [each for each in _standings(work, worker, query) if each.visible]
+class Standings(NamedTuple):
+    """A page of them. `older`: where the next page begins; None after the last."""
+
+    shown: list[Standing]
+    older: int | None
+
+
+def standings(work: Transaction, worker: Person, *, before: int | None = None) -> Standings:
+    """A page of the qualifications that this worker sees, the newest, by name; `before`: of those older than
+    the one of this number."""
+    mine = [
+        QualificationType.number.in_(select(each.type_number).where(each.worker_number == worker.number))
+        for each in (Qualification, QualificationRequest)
+    ]
+    offered = and_(QualificationType.active, ~QualificationType.deleted)
+    query = select(QualificationType).where(or_(offered, *mine))
+    if before is not None:
+        query = query.where(QualificationType.number < before)
+    page = query.order_by(QualificationType.number.desc()).limit(TYPES_ON_A_PAGE).options(*_WITHOUT_TESTS)
+    found = _standings(work, worker, page)
+    shown = sorted((each for each in found if each.visible), key=lambda each: each.kind.name)
+    return Standings(shown, found[-1].kind.number if len(found) == TYPES_ON_A_PAGE else None)
 
 
 def standing(work: Transaction, worker: Person, type_id: str) -> Standing:
@@ -141,20 +164,22 @@ def hand_in(work: Transaction, worker: Person, done: DoneTest) -> None:
 
 
 def _standings(work: Transaction, worker: Person, kinds: Select[QualificationType]) -> list[Standing]:
-    held_by = select(Qualification).where(Qualification.worker_number == worker.number)
-    # A later request replaces an earlier one.
-    latest = (
-        select(func.max(QualificationRequest.number))
-        .where(QualificationRequest.worker_number == worker.number)
-        .group_by(QualificationRequest.type_number)
+    these = work.session.scalars(kinds).all()
+    held_by, latest = (
+        query.where(
+            table.worker_number == worker.number, table.type_number.in_([each.number for each in these])
+        )
+        for table, query in (
+            (Qualification, select(Qualification)),
+            (QualificationRequest, select(func.max(QualificationRequest.number))),
+        )
     )
-    asked_by = select(QualificationRequest).where(QualificationRequest.number.in_(latest))
+    # A later request replaces an earlier one.
+    newest = latest.group_by(QualificationRequest.type_number)
+    asked_by = select(QualificationRequest).where(QualificationRequest.number.in_(newest))
     held = {each.type_number: each for each in work.session.scalars(held_by)}
     last = {each.type_number: each for each in work.session.scalars(asked_by)}
-    return [
-        _standing(work.now, kind, held.get(kind.number), last.get(kind.number))
-        for kind in work.session.scalars(kinds)
-    ]
+    return [_standing(work.now, kind, held.get(kind.number), last.get(kind.number)) for kind in these]
 
 
 def _standing(
@@ -171,7 +196,7 @@ def _obstacle(
         return "You have requested it. The requester has not decided yet."
     if not _offered(kind):
         return "This requirement can no longer be asked for."
-    if held is not None and not held.revoked and kind.test is None:
+    if held is not None and not held.revoked and kind.test_seconds is None:
         return "You hold it."
     if last is None:
         return ""

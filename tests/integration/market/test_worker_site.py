@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from humaneval.market import assignments, offers
+from humaneval.market.qualifications import standing
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
@@ -387,6 +388,36 @@ def test_nobody_holds_more_than_twenty_five_hits(
     assert (refused.status, "You have 2 tasks in hand" in refused.text) == (409, True)
     worker.submit(in_hand[0], choice="1")
     worker.accept(hits[2]["HITId"])
+
+
+def test_a_hit_can_be_returned_some_times_and_not_without_end(
+    new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assignments, "MOST_RETURNED", 2)
+    hit, other, worker = new_hit()["HITId"], new_hit()["HITId"], person()
+    for _ in range(2):
+        worker.post(f"/assignments/{worker.accept(hit)}/return", csrf=worker.csrf())
+    refused = worker.post(f"/hits/{hit}/accept", csrf=worker.csrf())
+    assert (refused.status, "returned this task 2 times" in refused.text) == (409, True)
+    worker.accept(other)
+    person("Grace").accept(hit)
+
+
+def test_long_lists_of_requirements_come_in_pages(
+    mturk: Any, new_type: Callable[..., str], person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "TYPES_ON_A_PAGE", 2)
+    worker, kinds = person(), [new_type(f"Kind {name}") for name in "BADCE"]
+    for kind in kinds:  # the last one is of nobody's concern
+        if kind != kinds[4]:
+            mturk.associate_qualification_with_worker(QualificationTypeId=kind, WorkerId=worker.id)
+        mturk.update_qualification_type(QualificationTypeId=kind, QualificationTypeStatus="Inactive")
+    path, shown = "/qualifications", list[list[str]]()
+    while path:
+        page = worker.get(path).text
+        shown.append(re.findall(r"<h2>Kind (\w)</h2>", page))
+        path = next(iter(re.findall(r'href="(/qualifications\?before=\d+)"', page)), "")
+    assert shown == [["C", "D"], ["A", "B"], []]
 
 
 def test_long_lists_of_hits_work_and_messages_come_in_pages(
