@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 import traceback
@@ -20,6 +21,13 @@ def failure(error: BaseException | None) -> str:
         lines += [type(error).__name__, *(line.rstrip() for line in traceback.format_tb(error.__traceback__))]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(lines)
+
+
+def without_people(record: logging.LogRecord) -> bool:
+    """A filter for loggers that write the addresses and paths of visitors with each error."""
+    if error := sys.exc_info()[1]:
+        record.msg, record.args, record.exc_info = "a request failed: %s", (failure(error),), None
+    return True
 
 
 class _Rarely(logging.Filter):

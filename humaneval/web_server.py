@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import errno
+import logging
 import select
 import signal
 import socket
@@ -19,10 +20,12 @@ import waitress.channel
 import waitress.server
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ThreadedTaskDispatcher
 
 from humaneval.errors import PrerequisiteError
 from humaneval.request_turns import MOST_POOLED, Counted, Rank, RankedQueue
+from humaneval.server_logs import log_rarely, without_people
 
 if sys.platform != "win32":
     import resource
@@ -53,6 +56,7 @@ class Servers:
     """One or several applications, each at a listening socket; all of them end together."""
 
     def __init__(self) -> None:
+        log_rarely("waitress")
         self._map: dict[int, Any] = {}
         self._servers: list[Any] = []
         self._stopping = threading.Event()
@@ -131,7 +135,8 @@ class Servers:
             numbers, self._asked = set(self._map), moment
         for number in numbers - {None}:
             channel = self._map.get(number)
-            waits = select.POLLIN | select.POLLPRI if channel and channel.readable() else 0
+            # Not POLLPRI: a byte of urgent data stays unread, and would come up at every turn.
+            waits = select.POLLIN if channel and channel.readable() else 0
             waits |= select.POLLOUT if channel and channel.writable() else 0
             with suppress(KeyError):  # nothing while its answer is made
                 self._poll.register(number, waits) if waits else self._poll.unregister(number)
@@ -197,13 +202,26 @@ class _Steady:
 
 
 waitress.channel.time = waitress.server.time = _Steady
+logging.getLogger("waitress").addFilter(without_people)
 
 
 _this_thread = threading.local()
 
 
+class _Parser(HTTPRequestParser):  # type: ignore[misc]  # as below
+    """What reads a request. Addresses and lengths that Python refuses are malformed, too."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError:
+            raise ParsingError("Malformed request") from None
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]  # as below
     """A connection, and since when it has sent no complete request."""
+
+    parser_class = _Parser
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.since = time.monotonic()

@@ -9,7 +9,7 @@ from generators.checkpoints.checkpoint import Checkpoint, ready
 from generators.checkpoints.folder import file_of, is_release, refuse_missing
 from generators.checkpoints.release import open_release, release_card
 from generators.checkpoints.tokenizer import TOKENIZER, open_tokenizer
-from generators.checkpoints.weights import CONFIG, WEIGHTS, build_model, fill
+from generators.checkpoints.weights import CONFIG, WEIGHTS, build_model, fill, no_larger_than
 from humaneval.errors import InputError
 
 
@@ -27,8 +27,10 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
             f"the tokenizer in {folder} is not the one that the model was trained with",
             f"Restore its {TOKENIZER}.",
         )
-    model = build_model(file_of(folder, CONFIG))
-    fill(model, file_of(folder, WEIGHTS))
+    config, weights = file_of(folder, CONFIG), file_of(folder, WEIGHTS)
+    with no_larger_than([weights], config):
+        model = build_model(config)
+    fill(model, weights)
     return ready(folder, model, tokenizer, card, check_weights(folder, card), device)
 
 

@@ -17,6 +17,7 @@ from generators.checkpoints.weights import (
     WEIGHTS,
     digest,
     first_line,
+    no_larger_than,
     refuse_misfits,
     refuse_not_numbers,
 )
@@ -122,7 +123,7 @@ def open_weights(
     for present, file in (((folder / CONFIG).exists(), CONFIG), (bool(files), WEIGHTS)):
         if not present:
             raise InputError(f"{folder} lacks {file}", "Name a folder in the hub's layout.")
-    with quiet():
+    with quiet(), no_larger_than(files, folder / CONFIG):
         try:
             opened: Any = auto.from_pretrained(
                 folder,
@@ -135,6 +136,8 @@ def open_weights(
             )
         except Exception as error:  # a damaged file raises different errors in each architecture
             refuse_others(folder)
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"the model in {folder} cannot be opened: {_reason(error)}", DAMAGED) from None
     model: PreTrainedModel = opened[0]
     found: dict[str, Any] = opened[1]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from humaneval.errors import InputError
-from humaneval.limits import DOCUMENT, read_whole
+from humaneval.limits import DOCUMENT, MIB, read_whole
 
 if TYPE_CHECKING:
     import torch
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 DAMAGED = "The file is damaged or belongs to another model: copy it again."
+GROWTH, BESIDE, EACH = 16, 256 * MIB, 16 * 1024
+"""How many bytes a model may take for each of its files', building and reading counted separately; how many
+for what no file has, such as masks; and what a tensor costs beside its numbers."""
 
 
 def distinct(model: PreTrainedModel) -> dict[str, torch.Tensor]:
@@ -31,6 +36,31 @@ def distinct(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     return found
 
 
+@contextmanager
+def no_larger_than(files: Iterable[Path], config: Path) -> Iterator[None]:
+    """While the block builds a model, raise InputError once it has more than the files can fill: a config of
+    a hundred bytes can describe one that takes all memory. Layers call this before their memory is used."""
+    from torch.nn.modules import module
+
+    left = GROWTH * sum(file.stat().st_size for file in files) + BESIDE
+    thread = threading.get_ident()
+
+    def count(_layer: object, _name: str, tensor: torch.Tensor | None) -> None:
+        nonlocal left
+        if tensor is not None and threading.get_ident() == thread:
+            left -= tensor.nbytes + EACH
+            if left < 0:
+                raise InputError(f"{config} describes a far larger model than the weights beside it", DAMAGED)
+
+    parameters = module.register_module_parameter_registration_hook(count)
+    buffers = module.register_module_buffer_registration_hook(count)
+    try:
+        yield
+    finally:
+        parameters.remove()
+        buffers.remove()
+
+
 def build_model(config: Path) -> PreTrainedModel:
     """A causal language model of the architecture in a config.json, with random weights."""
     import transformers
@@ -41,6 +71,8 @@ def build_model(config: Path) -> PreTrainedModel:
         values = json.loads(read_whole(config, most=DOCUMENT))
         described = CONFIG_MAPPING[values["model_type"]].from_dict(values)
         model: PreTrainedModel = auto.from_config(described, trust_remote_code=False)
+    except InputError:
+        raise
     except Exception as error:  # a wrong value raises different errors in each architecture
         raise InputError(
             f"{config} does not describe a language model: {first_line(error)}", DAMAGED

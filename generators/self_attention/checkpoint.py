@@ -11,7 +11,16 @@ from typing import Any
 from generators.checkpoints.card import Card, card_of_kind, check_weights
 from generators.checkpoints.folder import CARD, file_of, refuse_missing, saving, write_json
 from generators.checkpoints.tokenizer import PROBE
-from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
+from generators.checkpoints.weights import (
+    CONFIG,
+    DAMAGED,
+    WEIGHTS,
+    digest,
+    fill,
+    first_line,
+    no_larger_than,
+    save_tensors,
+)
 from generators.self_attention.architecture import Architecture
 from generators.self_attention.model import SelfAttention
 from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
@@ -64,9 +73,11 @@ def load(folder: Path, device: str = "cpu") -> Opened:
     vocabulary = open_vocabulary(file_of(folder, WORDS))
     if len(vocabulary) != card.vocabulary or vocabulary.read(PROBE) != card.probe:
         raise InputError(f"the vocabulary in {folder} is not that of the model", f"Restore its {WORDS}.")
-    model = SelfAttention(_architecture(file_of(folder, CONFIG)), len(vocabulary))
+    config, weights = file_of(folder, CONFIG), file_of(folder, WEIGHTS)
+    with no_larger_than([weights], config):
+        model = SelfAttention(_architecture(config), len(vocabulary))
     any_model: Any = model
-    fill(any_model, file_of(folder, WEIGHTS))
+    fill(any_model, weights)
     return Opened(model.to(device).eval(), vocabulary, card, check_weights(folder, card))
 
 

@@ -49,7 +49,6 @@ LOGS = (
     "humaneval.web.ask",
     "humaneval.web.exclude",
     "humaneval.web.prolific_check",
-    "waitress",
 )
 """Whose lines visitors can bring about, beside those of the application."""
 

@@ -335,6 +335,9 @@ def test_G12_weights_that_are_missing_or_strange_are_refused(
     del weights["cls.predictions.transform.dense.weight"]
     save_file(weights | {"stranger": torch.zeros(1)}, bad / "model.safetensors", metadata={"format": "pt"})
     assert "1 missing, 1 unexpected (cls.predictions.transform.dense.weight, stranger)" in refusal(bad)
+    described = json.loads((bad / "config.json").read_text())
+    (bad / "config.json").write_text(json.dumps({**described, "intermediate_size": 10**8}))
+    assert "describes a far larger model" in refusal(bad)
 
 
 def test_what_the_hub_keeps_of_pre_training_is_passed_over(word_pieces: Any, tmp_path: Path) -> None:

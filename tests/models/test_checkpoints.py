@@ -19,10 +19,10 @@ from safetensors.torch import load_file, save_file
 
 from generators.checkpoints.card import Card, probe
 from generators.checkpoints.checkpoint import save
-from generators.checkpoints.folder import CARD, NEXT, PART
+from generators.checkpoints.folder import CARD, NEXT, PART, write_json
 from generators.checkpoints.loading import load
 from generators.checkpoints.tokenizer import TOKENIZER
-from generators.checkpoints.weights import WEIGHTS
+from generators.checkpoints.weights import CONFIG, WEIGHTS
 from generators.training.corpus import train_tokenizer
 from humaneval.errors import InputError
 from tests.conftest import ROOT, lacking
@@ -154,6 +154,12 @@ def _cut(folder: Path) -> None:
         (_spoil, r"safetensors has weights that are not finite numbers, in transformer.ln_f.bias"),
         (_exchange, "is not the file that infilling.json was written with"),
         (_cut, "model.safetensors cannot be read"),
+        (
+            lambda folder: write_json(
+                folder / CONFIG, {**json.loads((folder / CONFIG).read_text()), "n_embd": 4096}
+            ),
+            "config.json describes a far larger model than the weights beside it",
+        ),
         (
             lambda folder: (folder / "config.json").write_text("[1"),
             "config.json does not describe a language model",

@@ -168,9 +168,25 @@ def _not_numbers(folder: Path) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def _describe(**values: object) -> Any:
+    def damage(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **values}))
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
+        (_describe(n_embd=4096), "describes a far larger model than the weights beside it"),
+        (
+            _describe(
+                model_type="gpt_neo", architectures=["GPTNeoForCausalLM"], max_position_embeddings=40_000
+            ),
+            "describes a far larger model",
+        ),
+        (_describe(n_layer=10**8), "describes a far larger model"),
         (_cut, "cannot be opened"),
         (_not_numbers, "not finite numbers, in transformer.ln_f.bias"),
         (lambda folder: (folder / "config.json").write_text("{"), "cannot be opened"),

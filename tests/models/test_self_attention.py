@@ -426,6 +426,7 @@ def spoil(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
         (lambda f: spoil(f, WORDS, lambda v: {**v, "words": v["words"][:-1]}), "is not that of the model"),
         (lambda f: spoil(f, CONFIG, lambda v: {**v, "width": 33}), "does not describe the model"),
         (lambda f: spoil(f, CONFIG, lambda v: {**v, "layers": 3}), "do not fit the model"),
+        (lambda f: spoil(f, CONFIG, lambda v: {**v, "hidden": 10**7}), "describes a far larger model"),
         (lambda f: (f / WEIGHTS).write_bytes(b"\x80\x04pickle"), "cannot be read"),
         (lambda f: spoil(f, "infilling.json", lambda v: {**v, "weights": "0" * 64}), "is not the file"),
     ],

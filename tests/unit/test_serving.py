@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import socket
 import threading
@@ -164,6 +165,40 @@ def test_a_turn_of_the_loop_asks_no_connection_to_which_nothing_happened(
     servers.stop()
     serving.join(PATIENCE)
     assert not serving.is_alive()
+
+
+def test_what_a_stranger_sends_leaves_no_address_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    servers, listening = Servers(), listen("127.0.0.1", 0, "the test")
+    servers.add(_hello, listening, threads=4, most_bytes=1000)
+    serving = threading.Thread(target=servers.run, daemon=True)
+    serving.start()
+    address = listening.getsockname()
+
+    def answer(asked: str) -> bytes:
+        with socket.create_connection(address, PATIENCE) as connection:
+            connection.sendall(asked.encode("latin-1") + b"\r\n\r\n")
+            return connection.recv(12)[9:]
+
+    with socket.create_connection(address, PATIENCE) as urgent:
+        urgent.send(b"!", socket.MSG_OOB)
+        for asked in (
+            "GET http://[::1 HTTP/1.1",
+            "GET http://a@[x]/ HTTP/1.1",
+            "GET http://]/ HTTP/1.1",
+            "GET http://\xff/ HTTP/1.1",
+            "GET / HTTP/1.1\r\nContent-Length: " + "9" * 5000,
+            "GET / HTTP/1.1\r\nContent-Length: -1",
+            "GET / HTTP/1.1\r\n: x",
+        ):
+            assert answer(asked) == b"400", asked
+    assert caplog.messages == []
+    for _ in range(2):
+        assert answer("GET /a-persons-id HTTP/1.1") == b"500"  # in _hello: it is no number
+    servers.stop()
+    serving.join(PATIENCE)
+    (line,) = caplog.messages
+    assert "ValueError" in line
+    assert not {"a-persons-id", "127.0.0.1"} & set(re.findall(r"[\w.-]+", caplog.text))
 
 
 def test_a_slow_connection_gives_way() -> None:
