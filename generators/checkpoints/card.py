@@ -82,7 +82,7 @@ def read_card(folder: Path) -> Card:
             f"{folder} is not a checkpoint: it has no {CARD}",
             f"With --checkpoint, name a folder that `{command('train', 'KIND', '--out', 'FOLDER')}` wrote.",
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {first_line(error)}", "Restore it.") from None
     fine = (
         isinstance(card.kind, str)

@@ -163,9 +163,9 @@ def weight_files(folder: Path) -> list[Path]:
         if index.exists():
             try:
                 names = set(json.loads(read_whole(index, most=DOCUMENT))["weight_map"].values())
-            except (ValueError, KeyError, TypeError, AttributeError):
+                lacking = sorted(name for name in names if not (folder / name).exists())
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 raise InputError(f"{index} is damaged", DAMAGED) from None
-            lacking = sorted(name for name in names if not (folder / name).exists())
             if lacking:
                 raise InputError(f"{folder} lacks {lacking[0]}", "Copy all files of the weights.")
             return [folder / name for name in sorted(names)]
@@ -182,7 +182,7 @@ def architectures(folder: Path) -> list[str]:
     """The architectures that the config of a model names; empty if it names none."""
     try:
         names = json.loads(read_whole(folder / CONFIG, most=DOCUMENT)).get("architectures") or []
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return []
     return [name for name in names if isinstance(name, str)]
 

@@ -166,7 +166,7 @@ def json_object(file: Path) -> dict[str, Any]:
         values = json.loads(read_whole(file, most=DOCUMENT))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
     return values if isinstance(values, dict) else {}
 

@@ -258,7 +258,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         until = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
 

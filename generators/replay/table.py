@@ -79,8 +79,8 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     position, sample = _whole(record["position"]), _whole(record.get("sample") or 1)
     if position is None or sample is None:
         raise InputError(
-            f"{path}:{line}: position {record['position']!r}, sample {record.get('sample') or 1!r}: not whole"
-            " numbers",
+            f"{path}:{line}: position {record['position']!r:.60}, sample {record.get('sample') or 1!r:.60}:"
+            " not whole numbers",
             f"Positions run from 1 to {MOST_SENTENCES}, samples from 1.",
         )
     if not 1 <= position <= MOST_SENTENCES or not 1 <= sample <= MOST_SAMPLES:
@@ -107,8 +107,9 @@ def _text(text: str) -> str:
 
 def _whole(value: object) -> int | None:
     """`value` as a whole number, or None; a JSON 1.5 or true is not one."""
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
+    text = value.strip() if isinstance(value, str) else ""
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

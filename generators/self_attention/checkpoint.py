@@ -90,5 +90,13 @@ def _architecture(config: Path) -> Architecture:
         return Architecture(
             **numbers, dropout=float(values["dropout"]), scale_template=values["scale_template"] is True
         )
-    except (OSError, ValueError, KeyError, TypeError, HumanEvalError) as error:
+    except (
+        OSError,
+        ArithmeticError,
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+        HumanEvalError,
+    ) as error:
         raise InputError(f"{config} does not describe the model: {first_line(error)}", DAMAGED) from None

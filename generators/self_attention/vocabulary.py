@@ -76,7 +76,7 @@ def open_vocabulary(path: Path) -> Vocabulary:
         values = json.loads(read_whole(path, most=DOCUMENT))
         words, cases = values["words"], values["cases"]
         texts = [*words, *cases, *cases.values()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is not a vocabulary: {first_line(error)}", "Restore it.") from None
     if not all(isinstance(text, str) and text for text in texts) or len(set(words)) < len(words):
         raise InputError(f"{path} is not a vocabulary: a word is not a text, or occurs twice", "Restore it.")

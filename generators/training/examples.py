@@ -153,7 +153,7 @@ def kept_corpus(folder: Path, key: str, make: Callable[[], MaskedCorpus]) -> Mas
         try:
             found: object = json.loads((folder / WORDS).read_text(encoding="utf-8"))["key"]
             MaskedCorpus.open(folder)
-        except (OSError, ValueError, KeyError, TypeError, InputError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, InputError):
             return False
         return found == key
 

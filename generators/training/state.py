@@ -96,7 +96,7 @@ def resume(
             words = file.metadata()
             before, progress = json.loads(words["fingerprint"]), Progress(**json.loads(words["progress"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}", "Delete it to train from the start.") from None
     now = json.loads(json.dumps(fingerprint))
     if before != now:

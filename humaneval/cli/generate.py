@@ -49,10 +49,10 @@ def parse_positions(text: str) -> list[int]:
 
 def parse_shard(text: str) -> Shard:
     """`i/n` as a shard."""
-    match = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", text)
+    match = re.fullmatch(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,8})", text)
     if not match or int(match[1]) > int(match[2]):
         raise UsageError(
-            f"{text!r} is not a shard", "Write the part and the number of parts, for example 2/4."
+            f"{text!r:.60} is not a shard", "Write the part and the number of parts, for example 2/4."
         )
     return Shard(int(match[1]), int(match[2]))
 

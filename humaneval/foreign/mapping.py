@@ -201,7 +201,7 @@ def numbered(frame: pd.DataFrame, pattern: str) -> dict[int, str]:
     if pattern.count(PLACE) != 1:
         raise UsageError(f"{pattern!r} must contain {{}} once, in place of a number")
     before, after = map(re.escape, pattern.strip().split(PLACE))
-    form = re.compile(f"{before}(\\d+){after}", re.IGNORECASE)
+    form = re.compile(f"{before}(\\d{{1,9}}){after}", re.IGNORECASE)
     found = {int(match[1]): str(name) for name in frame.columns if (match := form.fullmatch(str(name)))}
     if not found:
         raise UsageError(f"no column matches {pattern!r}", f"Columns: {listed(list(frame.columns), 40)}.")

@@ -261,7 +261,7 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
     here = zone(options.time_zone or sheet.time_zone or None)
 
     def whole(text: str) -> int | None:
-        return int(float(text)) if re.fullmatch(r"\d+(\.0+)?", text) else None
+        return int(float(text)) if re.fullmatch(r"\d{1,15}(\.0+)?", text) else None
 
     readers: dict[str, Callable[[str], object]] = {
         "seconds": duration,

@@ -9,6 +9,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.judged import LINE, NUMBER, VALUE, as_number, cell_text, column_at
 from humaneval.foreign.sheet import Sheet, at
+from humaneval.foreign.splitting import number_of
 from humaneval.text import counted, listed
 
 
@@ -73,5 +74,5 @@ def _same(value: str, answer: str) -> bool:
 
 
 def _key(text: str) -> str:
-    digits = "".join(one if one.isdigit() else " " for one in text).split()
-    return str(int(digits[0])) if len(digits) == 1 else text.strip().casefold()
+    number = number_of(text)
+    return text.strip().casefold() if number is None else str(number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from humaneval.errors import InputError, UsageError
@@ -30,7 +30,7 @@ class Parts(NamedTuple):
     @property
     def places(self) -> bool:
         """Whether the parts have places and no names."""
-        return all(name.isdecimal() for name in self.names)
+        return _are_places(self.names)
 
 
 def parts_of(cells: Sequence[str], lines: Sequence[Any], how: str, column: str) -> Parts:
@@ -64,7 +64,7 @@ def parts_of(cells: Sequence[str], lines: Sequence[Any], how: str, column: str) 
         else:
             found.append({})
     names = list(dict.fromkeys(name for one in found for name in one))
-    if all(name.isdecimal() for name in names):
+    if _are_places(names):
         names.sort(key=int)
     return Parts(found, tuple(names), separator)
 
@@ -92,8 +92,12 @@ def number_of(name: str) -> int | None:
     >>> number_of("3"), number_of("q12"), number_of("fluency")
     (3, 12, None)
     """
-    digits = "".join(one if one.isdigit() else " " for one in name).split()
-    return int(digits[0]) if len(digits) == 1 else None
+    digits = "".join(one if one.isdecimal() else " " for one in name).split()
+    return int(digits[0]) if len(digits) == 1 and _are_places(digits) else None
+
+
+def _are_places(names: Iterable[str]) -> bool:
+    return all(name.isdecimal() and len(name) < 16 for name in names)
 
 
 def _listed(cell: str) -> list[Any] | dict[str, Any] | None:

@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from humaneval.errors import UsageError
 
 _TURK = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \w{3} +\d{1,2} \d{1,2}:\d\d:\d\d [A-Z]{1,4} \d{4}")
-_CLOCK = re.compile(r"(?:(\d+) days?, *)?(\d+):(\d\d):(\d\d)(?:\.(\d+))? *(AM|PM)?", re.IGNORECASE)
+_CLOCK = re.compile(r"(?:(\d{1,9}) days?, *)?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d+))? *(AM|PM)?", re.IGNORECASE)
 _WORDS = re.compile(
-    r"(?:(\d+) *(?:h|hours?|hrs?) *)?(?:(\d+) *(?:m|min|mins|minutes?) *)?(?:(\d+(?:\.\d+)?)"
+    r"(?:(\d{1,9}) *(?:h|hours?|hrs?) *)?(?:(\d{1,9}) *(?:m|min|mins|minutes?) *)?(?:(\d{1,9}(?:\.\d+)?)"
     r" *(?:s|sec|secs|seconds?))?",
     re.IGNORECASE,
 )

@@ -203,7 +203,7 @@ def _listed(manifest: bytes, path: Path) -> dict[str, tuple[str, int]]:
         if told["format"] != FORMAT:
             raise InputError(f"{path}: {MANIFEST} has the unknown format {told['format']!r}, not {FORMAT!r}")
         return {str(name): (str(one["sha256"]), int(one["bytes"])) for name, one in told["files"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InputError(f"{path}: {MANIFEST} cannot be read") from None
 
 

@@ -68,7 +68,7 @@ def _height(command: list[str], page: Path, width: int) -> int:
         )
         done = _run([*command, f"--window-size={width},800", "--dump-dom", copy.as_uri()])
     digits = done.partition('data-height="')[2].partition('"')[0]
-    return min(int(digits), 16_000) if digits.isdigit() else 2400
+    return min(int(digits), 16_000) if digits.isdecimal() else 2400
 
 
 def _run(command: list[str]) -> str:

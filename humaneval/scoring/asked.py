@@ -92,7 +92,7 @@ def _length(frame: pd.DataFrame, question: Question) -> _Length:
             return _Length(SENTENCES)
         # The last answer, and a person's whole story, have the sentence after the end.
         last = frame[["position", "choice"]].apply(pd.to_numeric, errors="coerce").max().max()
-        if not last > SENTENCES + 1:
+        if not SENTENCES + 1 < last < float("inf"):
             return _Length(SENTENCES)
         note = f"the highest position or choice is {last:g}, so passages are taken to have {last - 1:g}"
         return _Length(int(last) - 1, (f"{note} sentences. A column sentences would say it",))

@@ -263,7 +263,9 @@ class _Recognition:
         for at in self._free():
             name, cells = self.plain[at], self.all_cells[at]
             unnamed = self.table.columns[at].startswith("column ")
-            if not (unnamed or name in ROW_NUMBERS) or not all(cell.isdecimal() for cell in cells):
+            if not (unnamed or name in ROW_NUMBERS) or not all(
+                cell.isdecimal() and len(cell) < 16 for cell in cells
+            ):
                 continue
             if all(int(after) == int(before) + 1 for before, after in pairwise(cells)):
                 self.roles[at] = Role(Kind.IGNORE, why="a row number")

@@ -191,8 +191,8 @@ class _Reader:
 
     def _sample(self, row: Sequence[str]) -> int:
         text = self._cell(row, Kind.SAMPLE)
-        if text and not (text.isdecimal() and int(text)):
-            raise _RowError(f"{self._named(Kind.SAMPLE)}{text!r} is no number from 1")
+        if text and not (text.isdecimal() and len(text) < 10 and int(text)):
+            raise _RowError(f"{self._named(Kind.SAMPLE)}{text!r:.60} is no number from 1")
         return int(text or 1)
 
     # The story of a row

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from humaneval.encodings import read_toml
 from humaneval.errors import SettingsError
 from humaneval.limits import read_whole
 
@@ -66,9 +67,15 @@ def preset_over(path: Path | None, preset: str | None, options: Collection[str] 
     """
     if path is None or preset not in PRESETS:
         return ""
-    design = tomllib.loads(read_whole(path, "utf-8-sig")).get("design", {})
+    try:
+        design = read_toml(read_whole(path, "utf-8-sig")).get("design")
+    except (OSError, ValueError):  # reading the study says what is wrong
+        return ""
+    if not isinstance(design, dict):
+        return ""
+    shown = partial(json.dumps, default=str)
     instead = [
-        name if isinstance(value, list) else f"{name} = {json.dumps(value)} (not {json.dumps(design[name])})"
+        name if isinstance(value, list) else f"{name} = {shown(value)} (not {shown(design[name])})"
         for name, value in PRESETS[preset]["design"].items()
         if name not in options and design.get(name, value) not in (value, [])
     ]

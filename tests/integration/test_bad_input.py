@@ -17,7 +17,7 @@ from tests.integration.crowd.test_verbs import everything
 
 BROKEN = "\udce9"
 """How Python reads a byte that is not UTF-8."""
-HUGE = "9" * 30
+HUGE, LONG = "9" * 30, "9" * 5000
 TWO = ("--generators", "control,human", "--annotators", "4")
 
 
@@ -33,6 +33,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (here / "split.toml").write_text('[design]\nsplit = "a\\u0000"\n')
     (here / "many.csv").write_text(f"generator,not_identified,n\ncontrol,0,{HUGE}\n")
     (here / "file").touch()
+    (here / "ck").mkdir()
+    (here / "ck" / "config.json").write_text("[" * 200_000)
     before = sorted(here.iterdir())
     yield here
     assert sorted(here.iterdir()) == before
@@ -54,6 +56,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (("worker", "block", "study", "nobody", "--reason", "r"), "no worker 'nobody' is known"),
         (("study", "create", "x" * 300), "cannot be the name of a study"),
         (("study", "create", "new", "--file", "deep.toml"), "deep.toml is not valid TOML: nested too deeply"),
+        (
+            ("study", "create", "new", "--file", "deep.toml", "--preset", "acl2020"),
+            "deep.toml is not valid TOML: nested too deeply",
+        ),
         (("study", "create", "new", "--file", "many.toml", *TWO), "design.stories: must be less than"),
         (("study", "create", "new", "--file", "split.toml", *TWO), "design.split: contains U+0000"),
         (("study", "enlarge", "study", "--annotators", "8", "--reason", "a\x01", "--yes"), "contains U+0001"),
@@ -61,6 +67,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (("generate", "--generator", "human", "--as", "x", "--stories", HUGE), "is not in the range"),
         (("generate", "--generator", "human", "--as", "x", "--samples", HUGE), "is not in the range"),
         (("generate", "--generator", "human", "--as", "x", "--positions", "9"), "no story has a sentence"),
+        (("generate", "--generator", "human", "--as", "x", "--shard", f"1/{LONG}"), "is not a shard"),
+        (("responses", "summarise", "file", "--value", "x", "--numbers", LONG), "is not a range of numbers"),
+        (("market", "serve", "--faults", "deep.toml"), "deep.toml is not valid TOML: nested too deeply"),
+        (("infill", "--checkpoint", "ck", "Hello ____ there."), "ck"),
         (("generate", "--generator", "human", "--as", "x" * 300), "cannot be a generator's name"),
         (("questions", "check", "rate", "--answers", f"x = {'[' * 9999}"), "is not TOML: nested too deeply"),
         (("market", "serve", "--public-url", "http://["), "cannot be reached at 'http://['"),

@@ -121,6 +121,7 @@ HEADER = "story,position,generator,text\n"
         (HEADER + "s1,21,lm,x\n", "infills:2: position 21"),
         (HEADER + "s1,1,lm,a\ns1,0,lm,x\n", "infills:3: position 0"),
         (HEADER + "s1,one,lm,x\n", "infills:2: position 'one'"),
+        (HEADER + f"s1,{'9' * 5000},lm,x\n", "infills:2: position '999"),
         (HEADER + "s1,1.5,lm,x\n", "infills:2: position '1.5'"),
         ('{"story": "s1", "position": 1.5, "generator": "lm", "text": "x"}', "infills:1: position 1.5"),
         ('{"story": "s1", "position": true, "generator": "lm", "text": "x"}', "infills:1: position True"),

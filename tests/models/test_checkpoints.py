@@ -169,6 +169,7 @@ def _cut(folder: Path) -> None:
             "config.json does not describe a language model",
         ),
         (lambda folder: (folder / TOKENIZER).write_text("{"), "tokenizer.json is not a tokenizer"),
+        (lambda folder: (folder / CARD).write_text("[" * 200_000), "infilling.json is damaged"),
         (lambda folder: (folder / CARD).write_text("[]"), "infilling.json is damaged"),
         (lambda folder: (folder / CARD).write_bytes(b"\xff\xfe"), "infilling.json is damaged"),
         (

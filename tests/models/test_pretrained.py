@@ -168,6 +168,11 @@ def _not_numbers(folder: Path) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def _index(folder: Path, text: str) -> None:
+    (folder / "model.safetensors").rename(folder / "elsewhere")
+    (folder / "model.safetensors.index.json").write_text(text)
+
+
 def _describe(**values: object) -> Any:
     def damage(folder: Path) -> None:
         config = json.loads((folder / "config.json").read_text())
@@ -190,6 +195,9 @@ def _describe(**values: object) -> Any:
         (_cut, "cannot be opened"),
         (_not_numbers, "not finite numbers, in transformer.ln_f.bias"),
         (lambda folder: (folder / "config.json").write_text("{"), "cannot be opened"),
+        (lambda folder: (folder / "config.json").write_text("[" * 200_000), "cannot be opened"),
+        (lambda folder: _index(folder, '{"weight_map": {"a": 5}}'), "index.json is damaged"),
+        (lambda folder: _index(folder, "[" * 200_000), "index.json is damaged"),
         (
             lambda folder: (folder / "config.json").write_text('{"model_type": "none such"}'),
             "cannot be opened",

@@ -382,6 +382,14 @@ def test_a_long_table_has_a_line_for_each_sentence(with_human: bool) -> None:
     is_whole(found)
 
 
+def test_digits_beyond_all_numbers_are_neither_samples_nor_row_numbers() -> None:
+    rows = [["", "sample", *row] if not at else ["9" * 5000, 1, *row] for at, row in enumerate(long())]
+    is_whole(read(saved(rows)))
+    rows[3][1] = "9" * 5000
+    (problem,) = read(saved(rows)).contents.problems
+    assert str(problem).startswith("table.csv:4: column sample: '999")
+
+
 def test_a_long_table_may_name_stories_by_ids_that_are_known() -> None:
     known = [Story(f"t{at}", tuple(story(name))) for at, name in enumerate(NAMES)]
     rows = [["story", "position", "generator", "text"]]

@@ -3,6 +3,7 @@ duplicates."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,10 @@ from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign import Options, Sheet, propose, pseudonymised, replaced, responses
+from humaneval.foreign.judged import LINE, NUMBER, VALUE
 from humaneval.foreign.mapping import numbered
+from humaneval.foreign.right_answers import correct_by_row
+from humaneval.foreign.splitting import number_of, parts_of
 from humaneval.foreign.times import duration, moment
 from humaneval.foreign.unfold import as_text, from_python, leaves, unfolded
 from humaneval.scoring.exclusions import Rule
@@ -76,6 +80,9 @@ def test_a_zone_that_is_told_is_taken_also_in_summer() -> None:
         ("a while", None),
         ("inf", None),
         ("nan", None),
+        (f"{'9' * 400}:00:00", None),
+        (f"{'9' * 5000} h", None),
+        (f"{'9' * 400} s", None),
     ],
 )
 def test_durations_are_read_as_spreadsheets_leave_them(text: str, expected: float | None) -> None:
@@ -237,6 +244,16 @@ def test_numbered_columns_come_by_number_not_by_letters() -> None:
     ]
 
 
+def test_digits_that_are_no_number_are_text() -> None:
+    long = "9" * 5000
+    assert [number_of(name) for name in ("q²", "q2²", long)] == [None, 2, None]
+    assert parts_of([json.dumps({long: 1, "²": 2})], [2], "json", "x").names == (long, "²")
+    table = sheet([{"gold": "M²"}, {"gold": "1"}])
+    judged = pd.DataFrame({LINE: [2, 3], VALUE: ["m²", long], NUMBER: 1})
+    assert list(correct_by_row(judged, table, "gold")[VALUE]) == ["1", "0"]
+    assert list(numbered(pd.DataFrame(columns=["q1", f"q{long}"]), "q{}")) == [1]
+
+
 def test_a_form_becomes_a_row_for_each_passage_in_order() -> None:
     form = {
         "worker": "w",
@@ -307,6 +324,10 @@ def test_a_choice_that_is_no_sentence_stops_the_import_with_its_line(bad: str) -
     ):
         made(rows)
     assert len(made(rows, options=Options(skip_bad=True))) == 1
+
+
+def test_an_order_beyond_all_numbers_is_left_empty() -> None:
+    assert made([{**ROW, "order": "9" * 400}])["order"].isna().all()
 
 
 def test_all_that_cannot_be_read_is_named_at_once_with_its_lines() -> None:

@@ -211,7 +211,7 @@ def _number_range(text: str | None) -> range | None:
     """The numbers of `--numbers 1-5`."""
     if text is None:
         return None
-    found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
+    found = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", text)
     if not found or int(found[2] or found[1]) < int(found[1]):
-        raise UsageError(f"{text!r} is not a range of numbers", "Say for example --numbers 1-5.")
+        raise UsageError(f"{text!r:.60} is not a range of numbers", "Say for example --numbers 1-5.")
     return range(int(found[1]), int(found[2] or found[1]) + 1)

@@ -363,7 +363,7 @@ def _told(error: Exception) -> str:
 
 def _seconds(asked: str | None) -> float | None:
     """How long a server asks us to wait; None if it does not say so in seconds."""
-    return min(float(asked), LONGEST_WAIT) if asked is not None and asked.strip().isdigit() else None
+    return min(float(asked), LONGEST_WAIT) if asked is not None and asked.strip().isdecimal() else None
 
 
 def _with_query(path: str, query: Mapping[str, object]) -> str:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from humaneval.encodings import read_toml
 from humaneval.errors import UsageError
 from humaneval.limits import read_whole
 from humaneval.market.faults.kinds import CLOCK, KINDS, SITE_STEPS, SLOW, Trouble
@@ -218,7 +219,7 @@ def _from_words(words: str) -> dict[str, str]:
 
 def _from_toml(file: Path, of: type[Fault]) -> tuple[Fault, ...]:
     try:
-        document = tomllib.loads(read_whole(file, "utf-8-sig"))
+        document = read_toml(read_whole(file, "utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -75,9 +75,10 @@ def test_a_server_that_says_how_long_to_wait_is_waited_for(
 ) -> None:
     busy = error(429, "slow down", Retry_After="17")
     past = error(429, "slow down", Retry_After="Wed, 21 Oct 2015 07:28:00 GMT")
-    server.play = in_turn(busy, past, completion("yes"))
+    never = error(429, "slow down", Retry_After="Mon, 01 Jan 99999999999 00:00:00 GMT")
+    server.play = in_turn(busy, past, never, completion("yes"))
     client().post(PATH, BODY)
-    assert clock.slept == [17]
+    assert clock.slept == [17, 4]
     server.play = in_turn(error(429, "tomorrow", Retry_After="86400"))
     with pytest.raises(InputError, match="asks to wait for 86400 seconds"):
         client().post(PATH, BODY)
