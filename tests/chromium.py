@@ -122,7 +122,7 @@ def profile(browser: Browser, **options: Any) -> BrowserContext:
 def _unpacked() -> Path:
     """The program that starts the browser of the npm package, unpacked if it is not yet."""
     version = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
-    cache = ROOT / "node_modules" / ".cache"
+    cache = (ROOT / "node_modules").resolve() / ".cache"  # several checkouts may share it
     folder = cache / f"chromium-{version}"
     start = folder / "chromium"
     cache.mkdir(exist_ok=True)
