@@ -101,7 +101,7 @@ def open_pair(name: str, device: str, example: str) -> Opened:
     ids = max([*tokenizer.get_vocab().values(), *control.values()]) + 1
     if ids > rows(model):
         raise InputError(f"the tokenizer in {folder} has {ids:,} ids, the model {rows(model):,}", DAMAGED)
-    if model.config.eos_token_id is None:
+    if not isinstance(model.config.eos_token_id, int):
         raise InputError(f"{folder / CONFIG} names no end token (eos_token_id)", DAMAGED)
     layers: Any = model
     layers.to(pick_device(device))
