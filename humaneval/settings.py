@@ -59,6 +59,10 @@ def _has_a_host(parts: SplitResult) -> bool:
         return False
 
 
+EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+"""An address that means all of this machine, and one of them that can be called."""
+
+
 class Settings(BaseModel):
     """Every setting of the place where the toolkit runs."""
 
@@ -201,6 +205,16 @@ class Loaded(NamedTuple):
         return next(each.origin for each in self.origins if each.name == name)
 
 
+def reached_at(host: str, port: int) -> str:
+    """The address at which a browser on this machine reaches what listens there.
+
+    >>> reached_at("0.0.0.0", 8730), reached_at("::1", 9000)
+    ('http://127.0.0.1:8730', 'http://[::1]:9000')
+    """
+    host = EVERYWHERE.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def database_url(value: str) -> str:
     """A SQLAlchemy URL from a file name, `postgres://…` or `postgresql://…`."""
     if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
@@ -260,6 +274,8 @@ def load_settings(
             f"setting {name!r} (from {origins.get(name, DEFAULT)}): {reason}",
             f"It means: {Settings.model_fields[name].description}",
         ) from None
+    if "public_url" not in values and settings.port:
+        settings = settings.model_copy(update={"public_url": reached_at(settings.host, settings.port)})
     rows = (
         Origin(
             name,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.pretrained import find_folder, read_model
-from generators.checkpoints.tokenizer import NEWLINE, PIECES, TOKENIZER, open_tokenizer
+from generators.checkpoints.tokenizer import NEWLINE, PIECES, TOKENIZER, added_tokens, open_tokenizer
 from generators.checkpoints.weights import CONFIG, DAMAGED, first_line, input_rows, json_object
 from humaneval.errors import InputError, UsageError
 
@@ -116,12 +116,7 @@ def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) ->
     """A model with the tokenizer in a folder. Raises InputError if that has more ids than the model has
     rows."""
     tokenizer = open_tokenizer(folder)
-    listed = json_object(folder / TOKENIZER).get("added_tokens") or []
-    added = {
-        token["content"]: token["id"]
-        for token in listed
-        if isinstance(token, dict) and {"id", "content"} <= token.keys()
-    }
+    added: dict[str, int] = {token["content"]: token["id"] for token in added_tokens(folder)}
     ids = {**tokenizer.get_vocab(), **added}
     if max(ids.values()) >= input_rows(model):
         raise InputError(

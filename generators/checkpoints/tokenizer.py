@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints.weights import DAMAGED, first_line
+from generators.checkpoints.weights import DAMAGED, first_line, json_object
 from humaneval.errors import InputError
 from humaneval.limits import DOCUMENT, read_whole
 
@@ -54,6 +54,18 @@ def open_tokenizer(path: Path) -> Tokenizer:
         raise InputError(
             f"{file if pair is None else path} is not a tokenizer: {first_line(error)}", DAMAGED
         ) from None
+
+
+def added_tokens(folder: Path) -> list[dict[str, Any]]:
+    """The added tokens of a folder's tokenizer.json, each with its text and its id."""
+    listed = json_object(folder / TOKENIZER).get("added_tokens")
+    return [
+        token
+        for token in (listed if isinstance(listed, list) else [])
+        if isinstance(token, dict)
+        and isinstance(token.get("content"), str)
+        and isinstance(token.get("id"), int)
+    ]
 
 
 def _pair(folder: Path) -> tuple[Path, Path] | None:

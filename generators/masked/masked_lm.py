@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.pretrained import architectures, find_folder, open_weights
-from generators.checkpoints.tokenizer import PIECES, TOKENIZER, open_tokenizer
+from generators.checkpoints.tokenizer import PIECES, TOKENIZER, added_tokens, open_tokenizer
 from generators.checkpoints.weights import DAMAGED, first_line, input_rows, json_object, positions
 from generators.masked.joining import join, words_of
 from humaneval.errors import InputError
@@ -172,7 +172,7 @@ def _refuse_blind(opened: MaskedLM, name: str) -> None:
 def open_pieces(folder: Path, rows: int) -> Pieces:
     """The vocabulary in a folder: its tokenizer.json, or BERT's vocab.txt. `rows`: the number of ids of the
     model."""
-    said, added = _said(folder), _added(folder)
+    said, added = _said(folder), added_tokens(folder)
     whole = (folder / TOKENIZER).exists() or not (folder / VOCABULARY).exists()
     tokenizer = open_tokenizer(folder) if whole else _word_pieces(folder / VOCABULARY, said)
     ids = {**tokenizer.get_vocab(), **{token["content"]: token["id"] for token in added}}
@@ -238,11 +238,6 @@ def _said(folder: Path) -> dict[str, str]:
             if isinstance(text, str) and key.endswith("_token"):
                 found[key] = text
     return found
-
-
-def _added(folder: Path) -> list[dict[str, Any]]:
-    added = json_object(folder / TOKENIZER).get("added_tokens") or []
-    return [token for token in added if isinstance(token, dict) and {"id", "content"} <= token.keys()]
 
 
 def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:

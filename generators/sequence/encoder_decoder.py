@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from generators.checkpoints.pretrained import architectures, find_folder, open_weights
-from generators.checkpoints.tokenizer import TOKENIZER, open_tokenizer
+from generators.checkpoints.tokenizer import added_tokens, open_tokenizer
 from generators.checkpoints.weights import CONFIG, DAMAGED, positions
 from generators.devices import pick_device
 from generators.sampling.choosing import Sampling, choose
 from generators.sampling.decoding import uniforms
 from humaneval.errors import InputError
-from humaneval.limits import DOCUMENT, read_whole
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -102,7 +101,7 @@ def open_pair(name: str, device: str, example: str) -> Opened:
     ids = max([*tokenizer.get_vocab().values(), *control.values()]) + 1
     if ids > rows(model):
         raise InputError(f"the tokenizer in {folder} has {ids:,} ids, the model {rows(model):,}", DAMAGED)
-    if model.config.eos_token_id is None:
+    if not isinstance(model.config.eos_token_id, int):
         raise InputError(f"{folder / CONFIG} names no end token (eos_token_id)", DAMAGED)
     layers: Any = model
     layers.to(pick_device(device))
@@ -127,9 +126,7 @@ def open_reader(folder: Path) -> Reader:
 
     tokenizer = open_tokenizer(folder)
     values: dict[str, Any] = json.loads(tokenizer.to_str())
-    file = folder / TOKENIZER
-    added = json.loads(read_whole(file, most=DOCUMENT)).get("added_tokens") if file.exists() else None
-    control = {str(token["content"]): int(token["id"]) for token in added or []}
+    control: dict[str, int] = {token["content"]: token["id"] for token in added_tokens(folder)}
     for name in ("<s>", "<pad>", "</s>", "<unk>", "<mask>"):
         id = tokenizer.token_to_id(name)
         if id is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import click
 
 from humaneval.cli.context import App, say, with_app
+from humaneval.settings import DEFAULT, KEPT, reached_at
 from humaneval.web.app import create_app, run
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
@@ -39,11 +42,22 @@ def serve(app: App, host: str | None, port: int | None, with_pages: bool) -> Non
     )
 
     def announce(port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        say(f"Forms: http://{shown}:{port}, for browsers at {app.settings.public_url}")
+        here, public = reached_at(host, port), app.settings.public_url
+        answers = _answers(app, public, here)
+        say(f"Forms: {here}, for browsers at {public}" if answers else f"Forms: {here}")
         if token:
-            say(f"Requester's pages: {requester_address(app.settings.public_url, token)}")
+            say(f"Requester's pages: {requester_address(public if answers else here, token)}")
             say("Give this address only to people who may see everything about your studies.", err=True)
+        if not answers:
+            say(f"HITs and links lead to {public}, not here: set public_url to {here}.", err=True)
         say("Press Ctrl-C to stop.", err=True)
 
     run(application, host, port, announce)
+
+
+def _answers(app: App, public: str, here: str) -> bool:
+    """Whether a server that is reached `here` answers at `public`. Who sets that address knows it."""
+    origin = app.loaded.origin("public_url")
+    if origin == KEPT and not app.settings.trusted_proxies:
+        return urlsplit(public).port == urlsplit(here).port
+    return origin != DEFAULT or public == here

@@ -19,7 +19,7 @@ from humaneval.crowd.signatures import with_secret
 from humaneval.errors import PrerequisiteError, UsageError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.running.listening import HERE, Listening, find, is_market_of
-from humaneval.settings import DEFAULT, KEPT, Loaded, Settings
+from humaneval.settings import DEFAULT, EVERYWHERE, KEPT, Loaded, Settings, reached_at
 from humaneval.store.addresses import keep_addresses, kept_addresses
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow
@@ -137,7 +137,10 @@ def _public(loaded: Loaded, wish: Wish, port: int) -> dict[str, object]:
     settings = loaded.settings
     # The marketplace's host, so that its pages and the forms in their frames are one site: in a frame of
     # another site, browsers may keep no answers over a reload.
-    here = [f"http://{host}:{port}" for host in (HERE, "localhost")]
+    hosts = [HERE, "localhost"]
+    if settings.host not in (*hosts, *EVERYWHERE):
+        hosts.insert(0, settings.host)
+    here = [reached_at(host, port) for host in hosts]
     before = settings.public_url.removesuffix(f":{settings.port}")
     if wish.public_url:
         address = wish.public_url.rstrip("/")

@@ -11,12 +11,11 @@ from humaneval.errors import StoreError
 from humaneval.market.health import NAME
 from humaneval.market.security import Seals
 from humaneval.market.tables.database import known_account, open_market
+from humaneval.settings import EVERYWHERE
 from humaneval.web.requester import requester_address
 
 HERE = "127.0.0.1"
 PATIENCE_SECONDS = 3.0
-EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-"""An address that means all of this machine, and one of them that can be called."""
 
 
 class Listening(StrEnum):

@@ -22,10 +22,10 @@ from humaneval.progress import progress
 from humaneval.running.addresses import Places
 from humaneval.running.beside import Beside
 from humaneval.running.lent import LentMarket
-from humaneval.running.listening import EVERYWHERE, HERE
+from humaneval.running.listening import HERE
 from humaneval.running.servers import OpenAt, forms_up, market_up
 from humaneval.running.watch import EndedError, Ending, Trouble, standing, watch
-from humaneval.settings import Settings
+from humaneval.settings import EVERYWHERE, Settings
 from humaneval.text import command
 from humaneval.web.requester import requester_address
 from humaneval.web_server import until_told

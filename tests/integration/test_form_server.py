@@ -103,6 +103,21 @@ def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
         assert "Traceback" not in server.log.read_text()
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_addresses_that_serve_prints_answer_wherever_it_listens(
+    tmp_path: Path, sqlite_database: str, host: str
+) -> None:
+    command = ("serve", "--token", "--host", host)
+    with serving(tmp_path, *command, HUMANEVAL_DATABASE=sqlite_database) as server:
+        assert server.process.stdout is not None
+        found = re.search(r"http://([\d.]+):(\d+)(/requester/\w+/)", server.process.stdout.readline())
+        assert found
+        with closing(http.client.HTTPConnection(found[1], int(found[2]), timeout=PATIENCE)) as connection:
+            connection.request("GET", found[3])
+            assert connection.getresponse().status == 200
+        assert "lead to http://127.0.0.1:8730, not here: set public_url to" in server.log.read_text()
+
+
 @pytest.mark.parametrize("verb", [("serve",), ("market", "serve")], ids=" ".join)
 def test_with_few_files_a_server_takes_fewer_connections_and_stays_idle(
     tmp_path: Path, sqlite_database: str, verb: tuple[str, ...]

@@ -330,6 +330,12 @@ def test_weights_that_are_missing_or_left_over_are_refused(tmp_path: Path) -> No
     change_file(folder, "config.json", eos_token_id=None)
     with pytest.raises(InputError, match="names no end token"):
         made(folder)
+    change_file(folder, "config.json", eos_token_id=[1, 2])
+    with pytest.raises(InputError, match="names no end token"):
+        made(folder)
+    change_file(folder, "config.json", eos_token_id=1)
+    change_file(folder, "tokenizer.json", added_tokens=[5, {"id": "x", "content": []}, {"content": "a"}])
+    made(folder)
     change_file(folder, "config.json", d_ff=10**8)
     with pytest.raises(InputError, match="describes a far larger model"):
         made(folder)

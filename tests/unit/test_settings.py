@@ -64,6 +64,16 @@ def test_C67_a_flag_beats_the_environment_beats_the_file_beats_the_default(confi
     assert loaded.settings.database == "sqlite:///from-flag.db"
 
 
+def test_browsers_are_led_to_where_the_forms_are_served(config: Path) -> None:
+    for host, port, address in (
+        ("0.0.0.0", 9560, "http://127.0.0.1:9560"),
+        ("192.0.2.7", 8730, "http://192.0.2.7:8730"),
+    ):
+        config.write_text(f'host = "{host}"\nport = {port}\n', encoding="utf-8")
+        assert origin(load(config), "public_url") == (address, "default")
+    assert load(config, public_url="https://a.example").settings.public_url == "https://a.example"
+
+
 def test_addresses_that_up_keeps_beat_only_the_defaults(config: Path) -> None:
     kept = {"port": "9000", "market_url": "http://127.0.0.1:9001", "market_file": "market.db"}
     config.write_text('market_url = "http://127.0.0.1:9002"', encoding="utf-8")
