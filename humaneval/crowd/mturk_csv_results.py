@@ -69,6 +69,7 @@ def moment(text: str) -> datetime | None:
 
     >>> print(moment("Sat Jul 23 10:08:10 PDT 2022"))
     2022-07-23 17:08:10+00:00
+    >>> moment("Fri Dec 31 23:08:10 PDT 9999")
     """
     found = _TIME.fullmatch(text.strip())
     if found is None or found[1] not in _MONTHS or found[6] not in _ZONES:
@@ -76,9 +77,9 @@ def moment(text: str) -> datetime | None:
     day, hour, minute, second = map(int, found.group(2, 3, 4, 5))
     try:
         local = datetime(int(found[7]), _MONTHS.index(found[1]) + 1, day, hour, minute, second, tzinfo=UTC)
-    except ValueError:
+        return local - timedelta(hours=_ZONES[found[6]])
+    except (ValueError, OverflowError):
         return None
-    return local - timedelta(hours=_ZONES[found[6]])
 
 
 def read_results(path: Path) -> Results:

@@ -45,6 +45,8 @@ def moment(text: str, assumed: ZoneInfo | timezone | None) -> datetime | None:
 
     >>> str(moment("Wed May 06 11:46:36 PDT 2020", None))
     '2020-05-06 18:46:36+00:00'
+    >>> moment("0001-01-01T00:00:00+14:00", None), moment("Fri Dec 31 23:59:59 PST 9999", None)
+    (None, None)
     """
     text = text.strip()
     if _TURK.fullmatch(text):
@@ -52,7 +54,7 @@ def moment(text: str, assumed: ZoneInfo | timezone | None) -> datetime | None:
             found = parsedate_to_datetime(text)
         except ValueError:
             return None
-        return found.astimezone(UTC) if found.tzinfo else None  # a zone that it does not know is dropped
+        return _in_utc(found) if found.tzinfo else None  # a zone that it does not know is dropped
     if re.fullmatch(r"\d{9,10}(\.\d+)?", text):
         return datetime.fromtimestamp(float(text), UTC)
     if not re.match(r"\d{4}-\d\d-\d\d", text):
@@ -65,7 +67,14 @@ def moment(text: str, assumed: ZoneInfo | timezone | None) -> datetime | None:
         if assumed is None:
             return None
         found = found.replace(tzinfo=assumed)
-    return found.astimezone(UTC)
+    return _in_utc(found)
+
+
+def _in_utc(found: datetime) -> datetime | None:
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:  # before the year 1 or after 9999
+        return None
 
 
 def duration(text: str) -> float | None:
