@@ -196,8 +196,6 @@ def perform_each(
     for batch in (in_turns if len(intents) > TOGETHER else batches)(intents, TOGETHER):
         with writing(engine) as session:
             before = _attempt(session, batch)
-            if len(before) < len(batch):
-                raise dropped()
             if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):
                 raise PlatformError("another program is making the same call", "Try again in a moment.")
         made: list[T] = []
@@ -232,8 +230,12 @@ def perform_each(
 
 
 def dropped() -> PlatformError:
-    """The error for a write that is no longer intended."""
-    return PlatformError("another program has dropped what was to be done", "Run it again.")
+    """The error for a write that is no longer intended: a worker is forgotten, or a plan is dropped."""
+    return PlatformError(
+        "another program has deleted what this is about",
+        "Nothing was sent for it. If it is still to be done, run this command again.",
+        nothing_done=True,
+    )
 
 
 class _Before(NamedTuple):
@@ -257,10 +259,8 @@ def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
         row.id: _Before(row.state, row.state == "pending" and row.attempts > 0, row.error)
         for row in session.execute(rows.order_by(OutboxRow.id).with_for_update())
     }
-    if len(before) < len(intents):  # a worker is forgotten, or a plan is dropped
-        raise PlatformError(
-            "another program has deleted what this is about", "Nothing was sent.", nothing_done=True
-        )
+    if len(before) < len(intents):
+        raise dropped()
     counted = (
         update(OutboxRow)
         .where(these)

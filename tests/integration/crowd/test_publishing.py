@@ -334,7 +334,7 @@ def test_C13_nothing_is_called_for_a_plan_that_another_program_drops_meanwhile(
         return then(*args)
 
     monkeypatch.setattr(where, moment, meanwhile)
-    with pytest.raises(PlatformError, match="another program has dropped what was to be done"):
+    with pytest.raises(PlatformError, match="another program has deleted what this is about"):
         publish_hits(at, public_url=FORMS)
     assert "CreateHIT" not in troubles.seen
 
