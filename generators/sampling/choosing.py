@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,22 +47,29 @@ class Sampling:
 
 
 class Chosen(NamedTuple):
-    """(B,) tokens, and their log-probabilities at temperature 1."""
+    """B tokens, and their log-probabilities at temperature 1."""
 
-    tokens: Tensor
-    logprobs: Tensor
+    tokens: list[int]
+    logprobs: list[float]
 
 
 def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> Chosen:
-    """Choose one token for each row of (B, V) logits, by (B,) random numbers from 0 to 1."""
+    """Choose one token for each row of (B, V) logits, by (B,) random numbers from 0 to 1.
+
+    Raises InputError if the logits are not numbers.
+    """
     import torch
 
     plain = sampling.temperature == 1.0
     shares = torch.softmax(logits if plain else logits / sampling.temperature, dim=-1)
-    reference = sampling.nucleus == "reference"
-    tokens = chosen(shares, chance, sampling.top_p, sampling.top_k, reference=reference)
     whole = shares if plain else torch.softmax(logits, dim=-1)
-    return Chosen(tokens, whole.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).log())
+    top_p, reference = sampling.top_p, sampling.nucleus == "reference"
+    if shares.device.type == "cpu" and not sampling.top_k and (top_p < 1 or reference):
+        drawn = _above(_looks(shares.shape[-1], top_p), shares, chance, top_p, reference=reference)
+        likely = [float(row[token]) for row, token in zip(whole.numpy(), drawn, strict=True)]
+        return Chosen(drawn, [math.log(share) if share else -math.inf for share in likely])
+    tokens = chosen(shares, chance, top_p, sampling.top_k, reference=reference)
+    return Chosen(tokens.tolist(), whole.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).log().tolist())
 
 
 def chosen(
@@ -73,12 +81,8 @@ def chosen(
     The nucleus is that of all tokens, or of the top_k if they are limited. The likeliest token is always in
     it. Raises InputError if the probabilities are not numbers.
     """
-
-    whole = top_p >= 1 and not reference
-    if shares.device.type == "cpu" and not top_k and not whole:
-        return _above(_looks(shares.shape[-1], top_p), shares, chance, top_p, reference=reference)
     refuse_nan(shares)
-    if whole and not top_k:
+    if top_p >= 1 and not reference and not top_k:
         return pick(shares, chance)
     if top_k:
         return _drawn(_nucleus(shares, top_k, top_p, reference=reference, limited=True), chance)
@@ -107,22 +111,21 @@ def _looks(vocabulary: int, top_p: float) -> list[float]:
 
 def _above(
     looks: Sequence[float], shares: Tensor, chance: Tensor, top_p: float, *, reference: bool
-) -> Tensor:
+) -> list[int]:
     """One token for each row, from the first of the looks at which its whole nucleus is seen; else from all
     tokens."""
-    import torch
-
     least, *more = looks
-    found = drawn_above(least, shares.numpy(), chance.numpy(), top_p, reference=reference)
-    tokens = torch.tensor(found)
-    if min(found) < 0:
-        rest = tokens < 0
+    tokens = drawn_above(least, shares.numpy(), chance.numpy(), top_p, reference=reference)
+    rest = [at for at, token in enumerate(tokens) if token < 0]
+    if rest:
         left = shares[rest], chance[rest]
         if more:
-            tokens[rest] = _above(more, *left, top_p, reference=reference)
+            found = _above(more, *left, top_p, reference=reference)
         else:
             refuse_nan(left[0])
-            tokens[rest] = _drawn(_nucleus(left[0], 0, top_p, reference=reference), left[1])
+            found = _drawn(_nucleus(left[0], 0, top_p, reference=reference), left[1]).tolist()
+        for at, token in zip(rest, found, strict=True):
+            tokens[at] = token
     return tokens
 
 

@@ -117,7 +117,7 @@ def draw(
         for step in range(max(room)):
             limits.apply(logits, active)
             chosen = choose(logits.float(), sampling, chance.select(1, step))
-            drawn = zip(active, chosen.tokens.tolist(), chosen.logprobs.tolist(), strict=True)
+            drawn = zip(active, chosen.tokens, chosen.logprobs, strict=True)
             fed = [row.take(token, logprob) for row, token, logprob in drawn]
             going = [at for at, row in enumerate(active) if not row.finished and step + 1 < room[row.number]]
             if not going:

@@ -202,7 +202,7 @@ def draw_pairs(
         for step in range(steps):
             logits = model(encoder_outputs=read, decoder_input_ids=new, **fixed).logits[:, -1].float()
             logits.index_fill_(-1, banned, float("-inf"))
-            chosen = choose(logits, sampling, chance[:, step].to(device)).tokens.tolist()
+            chosen = choose(logits, sampling, chance[:, step].to(device)).tokens
             for row, token in enumerate(chosen):
                 if not running[row]:
                     continue
