@@ -96,7 +96,7 @@ def test_X50_verbs_go_to_the_link_if_the_study_is_up_only_there(
     assert "1 worker at link" in verb("worker", "list", "study").out
     assert verb("extend", "study", "--days", "2").out.startswith("1 HIT at link")
     assert verb("doctor", "study").code == 0
-    assert verb("simulate", "study", "--annotators", "1", "--json").document["submitted"] == 1
+    assert verb("simulate", "study", "--annotators", "1", "--yes", "--json").document["submitted"] == 1
     verb("collect", "study")
     assert verb("review", "study", "--approve", "--json").document["approved_now"] == 1
     assert verb("expire", "study", "--json").document["endpoint"] == "link"
