@@ -282,7 +282,7 @@ def compared(generators: Sequence[str], annotators: int, failing: int, stories: 
             engine = open_engine(f"sqlite:///{shutil.copy(folder / 'template.db', room / 'study.db')}")
             forms = list(key_of(engine))
             wrong = frozenset(forms[:: len(forms) // failing][:failing]) if failing else frozenset()
-            crowd = Failing(annotators, SKILLS, as_people=True, forms=wrong)
+            crowd = Failing(annotators, SKILLS, forms=wrong)
             found.append(ran(way, engine, crowd, room, credited))
             engine.dispose()
     return found

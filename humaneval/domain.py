@@ -27,7 +27,8 @@ LONGEST_NAME = 200
 """How many sentences a story may have."""
 
 PROGRAM = "humaneval-simulated"
-"""How the browser of a simulated annotator names itself, so that its answers are not taken for a person's."""
+"""How the browsers of simulated annotators begin their names, so that their answers are not taken for a
+person's. Anybody can say this, so a key of the database follows: `study.stored.program_name`."""
 
 FROM_TABLE = "table"
 """The kind of a generator whose sentences come from tables. They are compared one by one before they are

@@ -15,7 +15,7 @@ from humaneval.crowd.adopt import adopt
 from humaneval.crowd.endpoints import require_public_https
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.prolific.advice import account_lines
-from humaneval.crowd.publish import PublishResult, publish_hits
+from humaneval.crowd.publish import PublishResult, publish_hits, refuse_moved
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -122,6 +122,7 @@ def _publish_hits(app: App, at: StudyAtPlatform, options: RunOptions, *, static:
         require_public_https(at.platform.endpoint, app.settings)
     # HITs that an interrupted run put up are neither made nor paid for again.
     refuse_elsewhere(at)
+    refuse_moved(at, app.settings.public_url)
     found_again = 0 if options.dry_run else adopt(at)
     look(at, up(at.study, at.endpoint))
     # Nothing is stored before somebody has agreed to the sum.

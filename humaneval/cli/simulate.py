@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
+from sqlalchemy import func, select
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.numbers import ANNOTATORS, Number
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.link import panel_address
-from humaneval.crowd.published_hits import is_static, preview_urls
-from humaneval.errors import InputError, PlatformError, UsageError
+from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.published_hits import hits_of, is_static, preview_urls
+from humaneval.errors import DeclinedError, InputError, PlatformError, UsageError
 from humaneval.limits import DOCUMENT, read_whole
 from humaneval.progress import progress
 from humaneval.simulated import Crowd, Skills, crowd_for, follow_links, take_part, work_through
@@ -22,6 +25,7 @@ from humaneval.simulated.browser import UNREACHED
 from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.responses import rows_in
+from humaneval.store.tables import AssignmentRow
 from humaneval.study.stored import Study, mark_simulated, put_up, study_key, unmark_unanswered
 from humaneval.text import command, counted, listed
 
@@ -68,6 +72,7 @@ from humaneval.text import command, counted, listed
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="File with the output of `study show --key`, instead of the database's key.",
 )
+@click.option("--yes", is_flag=True, help="Do not ask, even if people have opened forms of STUDY.")
 @json_option
 @with_app
 def simulate(
@@ -79,6 +84,7 @@ def simulate(
     seed: int,
     where: str | None,
     key_file: Path | None,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated
@@ -86,7 +92,7 @@ def simulate(
 
     `humaneval serve` must be running, with `humaneval market serve` for --to local, and
     `humaneval prolific serve` for --to prolific. Unless --skill says otherwise, they notice the control, as
-    people who read do, and nothing else of a machine.
+    people who read do, and nothing else of a machine. They leave people's personal links alone.
     """
     opened, where = app.study(study), where or app.where(study)
     there = endpoint(where, app.settings)
@@ -96,7 +102,13 @@ def simulate(
             f"Set PROLIFIC_URL to what `{command('prolific', 'serve')}` prints.",
         )
     key = _key(opened, key_file)
-    urls = preview_urls(opened, there)
+    personal, people = _of_people(opened, there)
+    urls = [each for each in preview_urls(opened, there) if each not in personal]
+    if personal and not urls:
+        raise UsageError(
+            f"study {study!r} is up by personal links only, and each of them is for its person",
+            f"Rehearse with another study, put up by `{command('publish', 'STUDY', '--to', 'link')}`.",
+        )
     if not urls:
         raise UsageError(
             f"study {study!r} is not up at {where}",
@@ -110,6 +122,8 @@ def simulate(
     generators = opened.settings.design.generators
     skilled = parse_skills(skills, generators, opened.settings.design.control)
     crowd = crowd_for(opened, annotators or _rows(opened), skilled, careless=careless, seed=seed)
+    if people and not yes:
+        _ask(study, people)
     mark_simulated(opened)
     try:
         worked = _answer(opened, where, urls, crowd, key)
@@ -122,6 +136,28 @@ def simulate(
         emit({"study": study, "simulated": True, **worked._asdict(), "seed": seed})
     else:
         _tell(worked, crowd, generators)
+
+
+def _of_people(study: Study, there: Endpoint) -> tuple[set[str], int]:
+    """The personal links of a study that are up, and how many of its forms people have opened anywhere."""
+    theirs = (AssignmentRow.study_id == study.id, ~AssignmentRow.by_program)
+    with reading(study.engine) as session:
+        hits = hits_of(session, study, there.name)
+        opened = session.scalar(select(func.count()).select_from(AssignmentRow).where(*theirs)) or 0
+    return {there.preview_url.format(type=hit.key) for hit in hits if hit.audience == "personal"}, opened
+
+
+def _ask(study: str, forms: int) -> None:
+    """Ask once before programs come among people."""
+    opened = counted(forms, "form", "was", "were")
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"study {study!r} has people: {opened} opened by them. Simulated annotators would take forms that"
+            " people could get, and every report of the study would name them",
+            "Rehearse with another study. To go on all the same, say --yes.",
+        )
+    if not click.confirm(f"{opened} opened by people. Mix programs among them for ever?", err=True):
+        raise DeclinedError("Nothing was answered.", "Rehearse with another study.")
 
 
 def _tell(worked: Worked, crowd: Crowd, generators: Sequence[str]) -> None:

@@ -9,7 +9,8 @@ import click
 
 from humaneval.cli.context import App, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.panel_list import tell_panel_list
-from humaneval.crowd.advice import next_steps, progress_lines, unpublished
+from humaneval.crowd.advice import Line, next_steps, progress_lines, unpublished
+from humaneval.crowd.publish import leads_elsewhere
 from humaneval.crowd.published_hits import published_at
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
@@ -59,10 +60,14 @@ def status(app: App, study: str, with_books: bool, panel_list: Path | None, as_j
     if panel_list is not None:
         tell_panel_list(app.at("link", opened), panel_list, as_json=as_json)
         return
-    there = {name: ask(app.at(name, opened)) for name in published_at(opened)}
+    up = {name: app.at(name, opened) for name in published_at(opened)}
+    there = {name: ask(at) for name, at in up.items()}
     lines, simulated = study_status(opened, there=there), is_simulated(opened)
     books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}
     said = {line.endpoint: list(progress_lines(line, study, now())) for line in lines}
+    for name, at in up.items():
+        if moved := leads_elsewhere(at, app.settings.public_url):
+            said[name].insert(1, Line(f"{moved}, so they must be served there.", waits=True))
     told = [each for of_endpoint in said.values() for each in of_endpoint] or [
         unpublished(study, put_up(opened))
     ]

@@ -19,6 +19,7 @@ from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
 from humaneval.crowd.plan_differences import terms_seen, would_note
 from humaneval.crowd.platform import CSV, LINK, Endpoint
+from humaneval.crowd.publish import leads_elsewhere
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.published_hits import GONE, UpHit, refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -60,6 +61,8 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
         return
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
+    if moved := leads_elsewhere(at, public_url):
+        yield Finding("Address of HITs", False, True, moved)
     yield from _settings(at)
     if endpoint.name == LINK:
         return

@@ -13,7 +13,7 @@ from humaneval.crowd.published_hits import GONE
 from humaneval.store.tables import HitRow
 from humaneval.study.file import StudyFile
 
-REWARD, PLACES, LIFETIME = "reward", "places", "lifetime"
+REWARD, PLACES, LIFETIME, QUESTION = "reward", "places", "lifetime", "question"
 TERMS = "terms"
 """Where the planned figures stand in the request of a publication."""
 SLACK = timedelta(minutes=5)
@@ -52,7 +52,7 @@ def figures(terms: Terms) -> dict[str, str]:
         PLACES: None if terms.places is None else str(terms.places),
         "time for an assignment": _minutes(terms.assignment_seconds),
         "approval delay": None if delay is None else f"{delay / 3600:g} hours",
-        "question": None if terms.question is None else f"one with the hash {terms.question}",
+        QUESTION: None if terms.question is None else f"one with the hash {terms.question}",
         "requirements": terms.requirements,
         "title": terms.title,
         "description": terms.description,

@@ -15,19 +15,28 @@ from humaneval.crowd.adopt import Orphan, adopt, hit_id_of, hit_of, record_up
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
-from humaneval.crowd.hit_terms import TERMS, Difference, figures, unaccepted
-from humaneval.crowd.outbox import TOGETHER, Intent, dropped, hold_study, pending, perform, perform_each
+from humaneval.crowd.hit_terms import QUESTION, TERMS, Difference, figures, unaccepted
+from humaneval.crowd.outbox import (
+    TOGETHER,
+    Intent,
+    dropped,
+    hold_study,
+    intent_of,
+    pending,
+    perform,
+    perform_each,
+)
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.plan_differences import differing, look
 from humaneval.crowd.platform import PROLIFIC, Offer, Published
 from humaneval.crowd.prolific.answered import CODES
 from humaneval.crowd.publish_plan import MorePlaces, drop_untried, places_to_give
-from humaneval.crowd.published_hits import PUBLISH, known_gone, preview_urls, up
+from humaneval.crowd.published_hits import PUBLISH, hits_of, known_gone, preview_urls, up
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
-from humaneval.errors import HumanEvalError, PartialError, PlatformError
+from humaneval.errors import HumanEvalError, PartialError, PlatformError, UsageError
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.store.types import now
@@ -93,6 +102,40 @@ def publish_hits(
     assignments = sum(offers[intent.id].assignments for intent in intents[:made])
     urls = preview_urls(at.study, at.platform.endpoint)
     return PublishResult(made, adopted, already_up, assignments, urls, found)
+
+
+def leads_elsewhere(at: StudyAtPlatform, public_url: str) -> str:
+    """How HITs that are up lead people to forms at another address, in words; empty if they do not. Of the
+    plans only a hash of the address is kept. The first HIT and the last one will do."""
+    with reading(at.engine) as session:
+        hits = [
+            hit
+            for hit in hits_of(session, at.study, at.endpoint)
+            if hit.external_id is not None and hit.closed_at is None and hit.row_id is None
+            if hit.expires_at is None or hit.expires_at > now()
+        ]
+        subjects = {f"hit {hit.id}" for hit in (*hits[:1], *hits[-1:])}
+        of_study = (OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint)
+        wrote = select(OutboxRow).where(*of_study, OutboxRow.operation == PUBLISH)
+        for row in session.scalars(wrote.where(OutboxRow.subject.in_(subjects))):
+            here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
+            if row.request.get(TERMS, {}).get(QUESTION) not in (None, here.get(QUESTION)):
+                return (
+                    f"HITs of study {at.name!r} at {at.endpoint} lead people to forms at another address"
+                    f" than {public_url}"
+                )
+    return ""
+
+
+def refuse_moved(at: StudyAtPlatform, public_url: str) -> None:
+    """Raise UsageError if HITs that are up lead to another address: a published HIT keeps its own."""
+    if moved := leads_elsewhere(at, public_url):
+        raise UsageError(
+            moved,
+            "Nothing was published. Set public_url to the address that they were published with, and serve"
+            f" the forms there. If it is lost, take them down first:"
+            f" {command('expire', at.name, '--to', at.endpoint)}",
+        )
 
 
 def _give_places(at: StudyAtPlatform, keys: Collection[str] | None) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import ColumnElement, Engine, func, select
 
 from humaneval.crowd.form_page import external_question
-from humaneval.crowd.hit_terms import TERMS, figures
+from humaneval.crowd.hit_terms import QUESTION, TERMS, figures
 from humaneval.crowd.mturk.terms import question_hash
 from humaneval.crowd.platform import Terms
 from humaneval.crowd.published_hits import PUBLISH
@@ -219,9 +219,9 @@ def _refuse_moving(engine: Engine, public_url: str, wish: Wish) -> None:
                     OutboxRow.subject == f"hit {hit.id}",
                 )
             ).one_or_none()
-            planned = wrote.request.get(TERMS, {}).get("question") if wrote else None
+            planned = wrote.request.get(TERMS, {}).get(QUESTION) if wrote else None
             address = with_secret(f"{public_url}/form/{hit.key}", hit.secret)
-            here = figures(Terms(question=question_hash(external_question(address))))["question"]
+            here = figures(Terms(question=question_hash(external_question(address))))[QUESTION]
             if planned not in (None, here):
                 raise UsageError(
                     f"the HITs of study {hit.study.name!r} lead annotators to forms at another address than"

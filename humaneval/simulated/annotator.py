@@ -11,9 +11,9 @@ from humaneval.domain import CEILING, SENTENCES, Role
 from humaneval.errors import PlatformError
 from humaneval.scoring.questions.question import DETECT, Truth, load_question
 from humaneval.simulated.browser import PATIENCE, Browser, FoundForm
-from humaneval.store.engine import reading
+from humaneval.store.engine import writing
 from humaneval.study.asked import Asked, asked_by
-from humaneval.study.stored import Study, length_of_study
+from humaneval.study.stored import Study, length_of_study, program_key, program_name
 from humaneval.text import command
 
 Key = Mapping[str, Sequence[Mapping[str, object]]]
@@ -58,8 +58,8 @@ class Crowd:
     seed: int = 0
     country: str = ""
     """The country that all of them give if a marketplace asks; empty: they give none."""
-    as_people: bool = False
-    """Their browsers do not say that they are programs: to test what servers do with people."""
+    program: str = ""
+    """How their browsers name themselves: see `program_name`. Without, servers take them for people."""
     asked: Asked = field(default_factory=lambda: Asked(load_question(DETECT), {}))
     """What they are asked about each passage."""
     sentences: int = SENTENCES
@@ -71,7 +71,7 @@ class Crowd:
 
     def browser(self) -> Browser:
         """The browser of one of them."""
-        return Browser(PATIENCE, program=not self.as_people)
+        return Browser(PATIENCE, program=self.program)
 
     def true_scores(self, generator: str, generators: Sequence[str]) -> list[str]:
         """The scores that attentive annotators tend to, in words: one for each scale of the question.
@@ -131,14 +131,15 @@ def crowd_for(
     study: Study, size: int, skills: Skills, *, careless: float = 0.0, seed: int = 0, country: str = ""
 ) -> Crowd:
     """A crowd for the question that `study` asks."""
-    with reading(study.engine) as session:
-        sentences = length_of_study(session, study.id)
+    with writing(study.engine) as session:
+        sentences, program = length_of_study(session, study.id), program_key(session)
     return Crowd(
         size,
         skills,
         careless,
         seed,
         country,
+        program_name(program, study.id),
         asked=asked_by(study.settings),
         sentences=sentences,
         control=study.settings.design.control,

@@ -20,7 +20,6 @@ from urllib.request import Request
 from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
 
-from humaneval.domain import PROGRAM
 from humaneval.errors import PlatformError
 from humaneval.text import command
 
@@ -94,11 +93,11 @@ class Browser:
     by pressing reload. What was posted is posted again; our pages and the marketplace count it once.
     """
 
-    def __init__(self, patience: Sequence[float] = (), *, program: bool = False) -> None:
-        """With `program`, it says to every server that no person uses it."""
+    def __init__(self, patience: Sequence[float] = (), *, program: str = "") -> None:
+        """It gives the name `program` to every server, if there is one: see `program_name`."""
         self._patience = patience
         self._cookies = CookieJar()
-        self._headers = {"User-Agent": PROGRAM} if program else {}
+        self._headers = {"User-Agent": program} if program else {}
         self._connections: dict[str, HTTPConnection] = {}
         weakref.finalize(self, _close, self._connections)
 

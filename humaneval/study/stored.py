@@ -6,6 +6,7 @@ whether programs answer it, what is published) is read in the transaction that n
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +14,12 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from humaneval.domain import FROM_TABLE, SENTENCES
+from humaneval.domain import FROM_TABLE, PROGRAM, SENTENCES
 from humaneval.errors import HumanEvalError, UsageError
 from humaneval.scoring.questions.question import DETECT, load_question
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading, writing
+from humaneval.store.meta import stored_secret
 from humaneval.store.responses import answerers
 from humaneval.store.tables import (
     AssignmentRow,
@@ -151,6 +153,16 @@ def who_answered(study: Study) -> Answerers:
     """How many programs and how many people have answered this study, as of now."""
     with reading(study.engine) as session:
         return answerers(session, session.get_one(StudyRow, study.id))
+
+
+def program_key(session: Session) -> bytes:
+    """The secret of this database by which its form server knows simulated annotators."""
+    return stored_secret(session, "program key")
+
+
+def program_name(key: bytes, study_id: int) -> str:
+    """How the browsers of a study's simulated annotators name themselves. Nobody else can make it up."""
+    return f"{PROGRAM}/{hmac.digest(key, str(study_id).encode(), 'sha256').hex()}"
 
 
 def mark_simulated(study: Study) -> None:

@@ -24,7 +24,7 @@ from humaneval.store.heartbeat import Pulse
 from humaneval.store.identity import Identity
 from humaneval.store.meta import stored_secret
 from humaneval.store.together import Reader, Writer
-from humaneval.study.stored import without_question
+from humaneval.study.stored import program_key, without_question
 from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, security
 from humaneval.web.forms import Context
 from humaneval.web.giving_way import OpenForms
@@ -87,7 +87,7 @@ def create_app(
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES
     with writing(engine) as session:
         key = settings.secret_key or stored_secret(session, "form key")
-        unmarked = last_unmarked(session)
+        unmarked, programs = last_unmarked(session), program_key(session)
         unshown = without_question(session)
     for study, error in unshown.items():
         app.logger.warning("Study %s cannot be shown: %s. %s", study, error.message, error.hint)
@@ -100,6 +100,7 @@ def create_app(
         engine,
         signer,
         Tokens(signer, unmarked),
+        programs,
         identity,
         Pulse(engine),
         writer,

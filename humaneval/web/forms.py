@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ from humaneval.store.identity import Identity
 from humaneval.store.together import Reader, Writer
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by
+from humaneval.study.stored import program_name
 from humaneval.text import without_refused
 from humaneval.web.giving_way import OpenForms
 from humaneval.web.messages import message
@@ -50,6 +52,7 @@ class Context(NamedTuple):
     engine: Engine
     signer: URLSafeSerializer
     tokens: Tokens
+    program_key: bytes
     identity: Identity
     pulse: Pulse
     writer: Writer
@@ -162,7 +165,7 @@ def count_form(hit: FoundHit, assignment_id: int) -> None:
 
 def reopened(hit: FoundHit, token: Token) -> Opened:
     """The same for a person who comes back to a form that they have claimed."""
-    at, moment, program = context(), now(), by_program()
+    at, moment, program = context(), now(), by_program(hit)
     theirs = partial(at.tokens.leads_to, token)
     return at.writer.write(
         hit.study_id,
@@ -175,7 +178,7 @@ def reopened(hit: FoundHit, token: Token) -> Opened:
 def kept(work: Work, fields: Mapping[str, str]) -> None:
     """Keep the answers; the first complete set stays. They are on the disk when this returns."""
     at = context()
-    sending = Sending(at.engine, work, fields, now(), by_program())
+    sending = Sending(at.engine, work, fields, now(), by_program(work.hit))
     at.writer.write_with(work.hit.study_id, keep_all, sending)
 
 
@@ -185,9 +188,12 @@ def only_looking() -> bool:
     return request.method == "HEAD" or "prefetch" in purpose
 
 
-def by_program() -> bool:
-    """Whether this request is a simulated annotator's."""
-    return request.headers.get("User-Agent", "").startswith(PROGRAM)
+def by_program(hit: FoundHit) -> bool:
+    """Whether this request is a simulated annotator's of this database."""
+    said = request.headers.get("User-Agent", "")
+    if not said.startswith(PROGRAM):
+        return False
+    return hmac.compare_digest(said.encode(), program_name(context().program_key, hit.study_id).encode())
 
 
 def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:

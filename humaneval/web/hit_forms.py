@@ -282,7 +282,7 @@ def _given(hit: FoundHit, ids: Mapping[str, str], *, move: bool = False) -> Give
     confirmed = is_signed(hit.secret, assignment, worker, external_hit, ids[SIGNATURE])
     if hit.secret and not confirmed:
         return None
-    visit = Visit(assignment, worker, now(), external_hit, move, by_program(), confirmed, returned=None)
+    visit = Visit(assignment, worker, now(), external_hit, move, by_program(hit), confirmed, returned=None)
     found = given(hit, visit)
     if found.opened.outcome is Outcome.BEYOND and confirmed:
         with connected(context().engine) as connection:

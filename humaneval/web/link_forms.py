@@ -118,7 +118,7 @@ def begin(key: str) -> Response:
     if request.form.get("decline") and hit.audience == "panel":
         return _sent_away(Ended.NO_CONSENT, hit, visitor, "declined_heading", "declined_text")
     address, forms = request.remote_addr or "", context().open_forms
-    counted = hit.audience != "personal" and not (hit.simulated and by_program())
+    counted = hit.audience != "personal" and not by_program(hit)
     if counted and forms.is_crowded(address) and not has_begun(context().engine, key, visitor.worker):
         current_app.logger.warning(
             "%s forms are open at one address. If a proxy is in front of this server, set trusted_proxies;"
@@ -127,7 +127,7 @@ def begin(key: str) -> Response:
         )
         return message("crowded_heading", "crowded_link", status=429, forms=forms.most)
     sent = visitor.person.parameters
-    visit = Visit(visitor.assignment, visitor.worker, now(), program=by_program(), parameters=sent)
+    visit = Visit(visitor.assignment, visitor.worker, now(), program=by_program(hit), parameters=sent)
     found = opened(hit, visit)
     if counted and found.outcome is Outcome.FULL:
         giving_way = forms.that_give_way(address)
@@ -253,8 +253,7 @@ def _visitor(hit: FoundHit, given: Mapping[str, str]) -> _Visitor | None:
         return _Visitor(worker, assignment_id(hit.key, ticket), Person(worker, "", {}))
     names = _panel_parameters(hit.settings)
     ids = [given[name] for name in names]
-    rehearsed = hit.simulated and by_program()
-    pattern = "" if rehearsed else hit.settings.panel.id_pattern
+    pattern = "" if by_program(hit) else hit.settings.panel.id_pattern
     if not all(is_id(id, names) for id in ids) or (pattern and not re.fullmatch(pattern, ids[0])):
         return None
     extra = [name for name in hit.settings.panel.extra_parameters if is_id(given[name], [name])]

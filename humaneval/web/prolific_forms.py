@@ -72,10 +72,10 @@ def begin(key: str) -> Response:
         return message(
             "incomplete_heading", "incomplete_panel", status=400, names=f"{PARTICIPANT}, {SESSION}"
         )
-    visit = Visit(ids[SESSION], ids[PARTICIPANT], now(), program=by_program())
+    visit = Visit(ids[SESSION], ids[PARTICIPANT], now(), program=by_program(hit))
     forms, checker = context().open_forms, context().checker
     crowded = (
-        not (hit.simulated and visit.program)
+        not visit.program
         and forms.is_crowded(request.remote_addr or "")
         and not has_begun(context().engine, key, visit.worker)
     )
@@ -83,7 +83,7 @@ def begin(key: str) -> Response:
     confirmed = False if crowded and checker and checker.is_silent else _confirmed(hit, visit)
     if isinstance(confirmed, Response):
         return confirmed
-    counted = not confirmed and not (hit.simulated and visit.program)
+    counted = not confirmed and not visit.program
     if crowded and not confirmed:
         return message("crowded_heading", "crowded_link", status=429, forms=forms.most)
     found = opened(hit, visit._replace(confirmed=confirmed))

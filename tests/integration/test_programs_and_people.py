@@ -15,7 +15,7 @@ from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.report.from_study import study_report
-from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.simulated import Skills, crowd_for, follow_links, work_through
 from humaneval.simulated.browser import Browser
 from humaneval.store import migrate
 from humaneval.store.engine import reading
@@ -41,7 +41,7 @@ def test_X51_at_the_marketplace_each_row_knows_who_answered(
     at = open_study_at(sqlite_engine, "study", platform)
     plan_hits(at)
     up = publish_hits(at, public_url=form_server(sqlite_engine).url)
-    crowd = Crowd(3, Skills(1.0))
+    crowd = crowd_for(at.study, 3, Skills(1.0))
     mark_simulated(at.study)
     work_through(crowd, up.preview_urls[0], study_key(at.study))
     ada = Browser()
@@ -74,7 +74,7 @@ def test_X51_by_link_each_row_knows_who_answered(
     assert "imulated" not in command("status", "study").out
     study = open_study(sqlite_engine, "study")
     mark_simulated(study)
-    follow_links(Crowd(3, Skills(1.0)), [link], study_key(study))
+    follow_links(crowd_for(study, 3, Skills(1.0)), [link], study_key(study))
     command("collect", "study")
     assert marks(sqlite_engine) == [False, True, True, True]
     for verb in (("status", "study"), ("review", "study"), ("score", "study"), ("study", "audit", "study")):

@@ -81,6 +81,25 @@ def test_X49_a_marketplace_that_does_not_answer_is_named_and_what_we_have_is_sai
     assert "What is submitted at local is not known: local (http://127.0.0.1:9) could not" in said.out
 
 
+def test_hits_that_lead_to_another_address_than_the_forms_are_named(
+    sqlite_engine: Engine, study_factory: Callable, commands: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 2})
+    verb, words = commands(sqlite_engine), "lead people to forms at another address than"
+    assert verb("publish", "study").code == 0
+    verbs = (("publish", "study"), ("doctor", "study", "--to", "local"), ("status", "study"))
+    for each in verbs:
+        said = verb(*each)
+        assert (said.code, words in said.out + said.err) == (0, False), said
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", "http://127.0.0.1:9")
+    for each, code in zip(verbs, (2, 1, 0), strict=True):
+        said = verb(*each)
+        assert (said.code, f"{words} http://127.0.0.1:9" in said.out + said.err) == (code, True), said
+    assert "humaneval expire study --to local" in verb("publish", "study").err
+    assert verb("expire", "study", "--to", "local").code == 0
+    assert verb("publish", "study").code == 0
+
+
 def test_X50_verbs_go_to_the_link_if_the_study_is_up_only_there(
     sqlite_engine: Engine, study_factory: Callable, commands: Callable
 ) -> None:
@@ -96,7 +115,7 @@ def test_X50_verbs_go_to_the_link_if_the_study_is_up_only_there(
     assert "1 worker at link" in verb("worker", "list", "study").out
     assert verb("extend", "study", "--days", "2").out.startswith("1 HIT at link")
     assert verb("doctor", "study").code == 0
-    assert verb("simulate", "study", "--annotators", "1", "--json").document["submitted"] == 1
+    assert verb("simulate", "study", "--annotators", "1", "--yes", "--json").document["submitted"] == 1
     verb("collect", "study")
     assert verb("review", "study", "--approve", "--json").document["approved_now"] == 1
     assert verb("expire", "study", "--json").document["endpoint"] == "link"

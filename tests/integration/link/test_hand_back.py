@@ -179,6 +179,6 @@ def test_simulated_annotators_rehearse_a_panel_whose_ids_they_do_not_have(
     monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", study.url)
     link = study.panel_link()
     assert "C1" in take(f"{link}?user_id=4711").html
-    said = command("simulate", "study", "--to", "link", "--annotators", "2", "--json")
+    said = command("simulate", "study", "--to", "link", "--annotators", "2", "--yes", "--json")
     assert (said.code, said.json["submitted"]) == (0, 2), said.err
     assert Browser().get(f"{link}?user_id=simulated-1").status == 400

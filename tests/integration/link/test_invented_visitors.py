@@ -9,18 +9,26 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, func, select
 
+from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
+from humaneval.simulated import Skills, crowd_for
+from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
-from humaneval.store.tables import WorkerIdentityRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, WorkerIdentityRow, WorkerRow
+from humaneval.study.stored import mark_simulated, open_study, program_name, who_answered
 from humaneval.web import giving_way
 from humaneval.web.app import create_app
-from tests.integration.link.people import LinkStudy
+from tests.integration.link.people import LinkStudy, begin, form_on
+from tests.integration.link.people import panel as panel_address
 
 STRANGER, PERSON, OTHER = "198.51.100.7", "192.0.2.7", "203.0.113.7"
 
 
 class Visits:
     """People at several addresses who press "Begin" at a link."""
+
+    program = ""
+    """How their browsers name themselves."""
 
     def __init__(self, study: LinkStudy, link: str, most: int = 100) -> None:
         settings = Settings(open_forms_per_address=most)
@@ -31,7 +39,8 @@ class Visits:
         """The status, or the address of the form that was begun."""
         given = {"PROLIFIC_PID": f"5f{number:06}", "SESSION_ID": f"a{number}"} if panel else {}
         given = given or {"ticket": f"{number:032x}"}
-        said = self.client.post(self.path, data=given, environ_base={"REMOTE_ADDR": address})
+        headers = {"User-Agent": self.program} if self.program else {}
+        said = self.client.post(self.path, data=given, headers=headers, environ_base={"REMOTE_ADDR": address})
         if said.status_code != 303:
             return said.status_code
         address = f"/take/{said.location.partition('take/')[2]}"
@@ -59,6 +68,29 @@ def test_a_form_that_a_program_began_gives_way_to_a_person(
     assert isinstance(first, str)
     assert visits.client.get(first).status_code == 200  # the person at work keeps the row
     assert study.states() == {"opened": 4, "superseded": 1}
+
+
+@pytest.mark.parametrize("rehearsed", [False, True])
+def test_X51_who_says_to_be_a_program_is_none(
+    sqlite_engine: Engine, by_link: Callable, rehearsed: bool
+) -> None:
+    study = by_link(sqlite_engine)
+    opened, link = open_study(sqlite_engine, study.name), study.panel_link()
+    if rehearsed:
+        mark_simulated(opened)
+    known = crowd_for(opened, 1, Skills()).program
+    visits = Visits(study, link, most=1)
+    visits.program = known
+    assert visits.got(*(visits.begin(STRANGER, number, panel=True) for number in range(2))) == [True] * 2
+    for number, said in enumerate((PROGRAM, f"{PROGRAM}/é", known[:-1], program_name(b"", opened.id)), 2):
+        visits.program = said
+        assert (visits.begin(STRANGER, number, panel=True) == 429) == (number > 2), said
+    browser = Browser(program=PROGRAM)
+    page = begin(panel_address(link, "5f9", "a9"), browser)
+    browser.submit(page, form_on(page), {**form_on(page).boxes, **dict.fromkeys(form_on(page).choices, "2")})
+    with reading(sqlite_engine) as session:
+        assert sorted(session.scalars(select(AssignmentRow.by_program))) == [False, False, True, True]
+    assert str(who_answered(opened)) == "1 annotator: 0 simulated, 1 person"
 
 
 def test_an_address_begins_only_so_many_forms_and_who_has_begun_goes_on(

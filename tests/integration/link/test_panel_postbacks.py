@@ -24,11 +24,10 @@ from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.personal_data_export import kept_about
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
-from humaneval.domain import PROGRAM
 from humaneval.errors import UsageError
 from humaneval.scoring.scores import score
 from humaneval.settings import Settings
-from humaneval.simulated.annotator import Crowd, Skills
+from humaneval.simulated.annotator import Crowd, Skills, crowd_for
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import OutboxRow, WorkerIdentityRow
@@ -224,10 +223,11 @@ def test_no_panel_is_told_of_simulated_annotators(
 ) -> None:
     study, address = credited(sqlite_engine)
     client = create_app(Settings(panel_secret=TOKEN), sqlite_engine).test_client()
+    program = crowd_for(open_study(sqlite_engine, study.name), 1, Skills()).program
     page = begin(address + "10001")
     path, form = page.url.removeprefix(study.url), form_on(page)
     filled = {**form.values, **form.boxes, **dict.fromkeys(form.choices, "2")}
-    assert client.post(path, data=filled, headers={"User-Agent": PROGRAM}).status_code == 303
+    assert client.post(path, data=filled, headers={"User-Agent": program}).status_code == 303
     assert (collected(study).new, postbacks(study), sona.calls) == (1, [], [])
 
 

@@ -24,10 +24,10 @@ from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.scoring.scores import score
-from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.simulated import Crowd, Skills, crowd_for, follow_links, work_through
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.responses import response_lines
-from humaneval.store.tables import OutboxRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
 from humaneval.study.stored import get_study, open_study, study_key
 from tests.commands import Command
 from tests.integration.link.people import LinkStudy, begin, heading, panel, take
@@ -169,7 +169,9 @@ def commands(
     return make
 
 
-def test_the_whole_line_as_commands(commands: Callable, command: Command, tmp_path: Path) -> None:
+def test_the_whole_line_as_commands(
+    commands: Callable, command: Command, sqlite_engine: Engine, tmp_path: Path
+) -> None:
     commands(link={"pay": "elsewhere"})
     (tmp_path / "people.csv").write_text("Name\nAda\nBen\nChi\nDee\n")
     made = command(
@@ -181,8 +183,9 @@ def test_the_whole_line_as_commands(commands: Callable, command: Command, tmp_pa
         "0 links made, 4 were there already"
         in command("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv").out
     )
-    simulated = command("simulate", "study", "--to", "link", "--skill", "control=1", "--seed", "3", "--json")
-    assert (simulated.json["submitted"], simulated.json["found_nothing"]) == (4, 0)
+    study = open_study(sqlite_engine, "study")
+    crowd = crowd_for(study, 4, Skills(by_generator={"control": 1.0}), seed=3)
+    assert follow_links(crowd, links, study_key(study)) == (4, 0)
     assert "link: 4 of 4 submitted, 0 usable; spent $0.00" in command("status", "study").out
     assert "4 not collected yet" in command("status", "study").out
     assert command("collect", "study", "--to", "link", "--json").json["responses"] == 16
@@ -190,8 +193,7 @@ def test_the_whole_line_as_commands(commands: Callable, command: Command, tmp_pa
     assert "link: 4 of 4 submitted, 4 usable; spent $3.20" in command("status", "study").out
     assert command("score", "study", "--json").json["annotators"]["analysed"] == 4
     assert "4 HITs at link" in command("expire", "study", "--to", "link").out
-    again = command("simulate", "study", "--to", "link", "--json")
-    assert again.json["found_nothing"] == 4
+    assert follow_links(crowd, links, study_key(study)).found_nothing == 4
     assert command("extend", "study", "--to", "link", "--days", "2").code == 0
 
 
@@ -268,14 +270,47 @@ def test_a_panel_is_told_the_whole_address(commands: Callable, command: Command)
     assert command("simulate", "study", "--to", "link", "--json").json["submitted"] == 4
 
 
-def test_more_people_than_forms_are_counted_out(commands: Callable, command: Command, tmp_path: Path) -> None:
+def test_more_people_than_forms_are_counted_out(
+    commands: Callable, command: Command, sqlite_engine: Engine, tmp_path: Path
+) -> None:
     commands(design={"annotators": 2})
     (tmp_path / "people.csv").write_text("Name\nAda\nBen\nChi\n")
     said = command("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv")
     assert (said.code, said.err) == (0, "3 people for 2 forms: the last to come find no form left.\n")
-    simulated = command("simulate", "study", "--to", "link", "--annotators", "3", "--json").json
-    assert (simulated["submitted"], simulated["found_nothing"]) == (2, 1)
+    study, links = open_study(sqlite_engine, "study"), pd.read_csv("links.csv").link.to_list()
+    assert follow_links(crowd_for(study, 3, Skills()), links, study_key(study)) == (2, 1)
     assert "2 of 2 submitted" in command("status", "study").out
+
+
+def test_programs_do_not_come_among_people_unasked(
+    commands: Callable, command: Command, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands()
+    Path("people.csv").write_text("Name\nAda\nBen\n")
+    publish = ("publish", "study", "--to", "link")
+    command(*publish, "--people", "people.csv", "--out", "links.csv")
+    simulate = ("simulate", "study", "--to", "link", "--json")
+    refused = command(*simulate)
+    assert (refused.code, "is up by personal links only" in refused.err) == (2, True)
+    assert len(command(*publish, "--json").json["links"]) == 1
+    begin(pd.read_csv("links.csv").link[0])
+    refused = command(*simulate)
+    assert (refused.code, "has people: 1 form was opened by them" in refused.err) == (2, True)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: False)
+    assert "Nothing was answered." in command(*simulate).err
+    assert not command("study", "show", "study", "--json").json["simulated"]
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(AssignmentRow.by_program)).all() == [False]
+    assert command(*simulate, "--yes").json == {
+        "study": "study",
+        "simulated": True,
+        "submitted": 3,
+        "found_nothing": 1,
+        "seed": 0,
+    }
+    with reading(sqlite_engine) as session:
+        assert sorted(session.scalars(select(AssignmentRow.by_program))) == [False, True, True, True]
 
 
 def test_pilot_and_main_study_are_never_pooled(commands: Callable, command: Command) -> None:
@@ -284,7 +319,7 @@ def test_pilot_and_main_study_are_never_pooled(commands: Callable, command: Comm
     for name in ("pilot", "main"):
         link = command("publish", name, "--to", "link", "--json").json["links"][0]
         assert ("This is a pilot." in begin(link).html) == (name == "pilot")
-        command("simulate", name, "--to", "link", "--skill", "control=1", "--annotators", "3")
+        command("simulate", name, "--to", "link", "--skill", "control=1", "--annotators", "3", "--yes")
         command("collect", name, "--to", "link")
     main = command("score", "main", "--json").json
     assert main["annotators"]["collected"] == 3
