@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 from humaneval.text import (
     ENGLISH,
     clear_sentences,
@@ -25,6 +25,9 @@ FEWEST_SENTENCES, MOST_SENTENCES = 3, 20
 LONGEST_NAME = 200
 """Bytes of the name of a study or of a generator: a file's name may have 255."""
 """How many sentences a story may have."""
+
+LONGEST_SENTENCE = 20_000
+"""Characters of a sentence that a machine wrote. One of 4,000 words has as many."""
 
 PROGRAM = "humaneval-simulated"
 """How the browsers of simulated annotators begin their names, so that their answers are not taken for a
@@ -97,6 +100,8 @@ def verdict_on(
     >>> verdict_on("It rained. She stayed.")
     Verdict(status=<InfillStatus.SEVERAL_SENTENCES: 'several sentences'>, detail='2 sentences')
     """
+    if one_sentence and len(text) > LONGEST_SENTENCE:
+        return Verdict(InfillStatus.UNPRINTABLE, f"{len(text):,} characters; at most {LONGEST_SENTENCE:,}")
     if "\ufffd" in text:
         return Verdict(InfillStatus.UNPRINTABLE, "bytes that are not valid text (U+FFFD)")
     if found := refused_characters(text) or hidden_characters(text):
@@ -154,6 +159,14 @@ class Infill:
     detail: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What the generator reports about this infill: its own seed, tokens, tries, log-probability."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InputError(
+                f"a generator gave a {type(self.text).__name__} instead of the text for {self.blank.story.id}"
+                f" position {self.blank.position}",
+                "An infill's text is a string. This is a bug in the generator's code.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

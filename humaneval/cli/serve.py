@@ -8,6 +8,7 @@ import click
 
 from humaneval.cli.context import App, say, with_app
 from humaneval.settings import DEFAULT, KEPT, reached_at
+from humaneval.store.heartbeat import beat
 from humaneval.web.app import create_app, run
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
@@ -28,6 +29,7 @@ from humaneval.web.requester import requester_address, token_of
 def serve(app: App, host: str | None, port: int | None, with_pages: bool) -> None:
     """Serve the annotators' forms until Ctrl-C. Browsers must be able to reach them under `public_url`."""
     host, port = host or app.settings.host, app.settings.port if port is None else port
+    beat(app.engine)  # nobody should work on a form whose answers cannot be kept
     excluder = Excluder(app.study_at)
     token = token_of(app.engine) if with_pages else ""
     application = create_app(

@@ -107,7 +107,7 @@ def simulate(
     if personal and not urls:
         raise UsageError(
             f"study {study!r} is up by personal links only, and each of them is for its person",
-            f"Rehearse with another study, put up by `{command('publish', 'STUDY', '--to', 'link')}`.",
+            "Rehearse with another study, by an open link.",
         )
     if not urls:
         raise UsageError(

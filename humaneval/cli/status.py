@@ -65,9 +65,10 @@ def status(app: App, study: str, with_books: bool, panel_list: Path | None, as_j
     lines, simulated = study_status(opened, there=there), is_simulated(opened)
     books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}
     said = {line.endpoint: list(progress_lines(line, study, now())) for line in lines}
-    for name, at in up.items():
-        if moved := leads_elsewhere(at, app.settings.public_url):
-            said[name].insert(1, Line(f"{moved}, so they must be served there.", waits=True))
+    for line in lines:
+        open_yet = line.hits_up and line.submitted < line.planned
+        if open_yet and (moved := leads_elsewhere(up[line.endpoint], app.settings.public_url)):
+            said[line.endpoint].insert(1, Line(f"{moved}, so they must be served there.", waits=True))
     told = [each for of_endpoint in said.values() for each in of_endpoint] or [
         unpublished(study, put_up(opened))
     ]

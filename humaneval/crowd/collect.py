@@ -104,6 +104,7 @@ def collect_work(
 
     Raises NotAsPlannedError at the end if HITs differ or are gone, and nobody has accepted it.
     """
+    since = now()
     if accepted.lost:
         accept_lost(at)
     adopt(at)
@@ -143,7 +144,7 @@ def collect_work(
     not_listed = perform_exclusions(at).failed
     settle_compensations(at)
     settle_rewards(at)
-    found = _collected(at, counts, not_listed, perform_postbacks(at, again=accepted.again))
+    found = _collected(at, counts, not_listed, perform_postbacks(at, again=accepted.again), since)
     found = replace(found, notes=tuple(notes))
     try:
         gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
@@ -155,9 +156,10 @@ def collect_work(
 
 
 def _collected(
-    at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...], told: Told
+    at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...], told: Told, since: datetime
 ) -> CollectedWork:
-    """The state now; `counts` is what this run saw."""
+    """The state now; `counts` is what this run saw, which began at `since`. What was answered since then is
+    not called lost: the platform was perhaps asked before."""
     hits_differ = differing(at.study, at.endpoint)
     with reading(at.engine) as session:
         mine = (AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
@@ -175,7 +177,10 @@ def _collected(
             new=counts["new"] + counts["rebuilt"],
             responses=_count(session, select(ResponseRow.id).join(AssignmentRow).where(*mine)),
             not_handed_over=_count(
-                session, select(AssignmentRow.id).where(*mine, AssignmentRow.state == "answered")
+                session,
+                select(AssignmentRow.id).where(
+                    *mine, AssignmentRow.state == "answered", AssignmentRow.answered_at < since
+                ),
             ),
             rebuilt=counts["rebuilt"],
             strays=len(strays),
@@ -184,7 +189,7 @@ def _collected(
                 f"assignment {names.shown(at.endpoint, row.external_id)}: {row.differences}"
                 for row in answers_differ
             ),
-            unpaid=unpaid_work(session, at.study, at.endpoint),
+            unpaid=unpaid_work(session, at.study, at.endpoint, since),
             not_listed=not_listed,
             taken_in=counts["taken in"],
             hits_differ=hits_differ,
@@ -194,9 +199,11 @@ def _collected(
         )
 
 
-def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, ...]:
+def unpaid_work(
+    session: Session, study: Study, endpoint: str, before: datetime | None = None
+) -> tuple[Unpaid, ...]:
     """Work whose answers are on our server only, or were taken in without the platform, and that is not
-    compensated."""
+    compensated; by default whenever it was answered."""
     made_good = select(PaymentRow.id).where(
         PaymentRow.endpoint == endpoint,
         PaymentRow.assignment_id == AssignmentRow.id,
@@ -207,6 +214,7 @@ def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, 
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
         .where(AssignmentRow.state.in_(("answered", TAKEN_IN)), ~made_good.exists())
+        .where(*((AssignmentRow.answered_at < before,) if before else ()))
         .order_by(AssignmentRow.id)
     )
     names = names_of(session, session.get_one(StudyRow, study.id))

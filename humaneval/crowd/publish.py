@@ -107,11 +107,13 @@ def publish_hits(
 def leads_elsewhere(at: StudyAtPlatform, public_url: str) -> str:
     """How HITs that are up lead people to forms at another address, in words; empty if they do not. Of the
     plans only a hash of the address is kept. The first HIT and the last one will do."""
+    gone = known_gone(at.study, at.endpoint)
     with reading(at.engine) as session:
         hits = [
             hit
             for hit in hits_of(session, at.study, at.endpoint)
             if hit.external_id is not None and hit.closed_at is None and hit.row_id is None
+            if hit.id not in gone
             if hit.expires_at is None or hit.expires_at > now()
         ]
         subjects = {f"hit {hit.id}" for hit in (*hits[:1], *hits[-1:])}

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
+from humaneval.domain import (
+    LONGEST_SENTENCE,
+    PROCESSED_STATUSES,
+    Blank,
+    Generator,
+    Infill,
+    InfillStatus,
+    Provenance,
+    Story,
+)
 from humaneval.errors import UsageError
 from humaneval.infills.rest_of_story import Rest
 from humaneval.text import ENGLISH, as_read, clear_sentences, ends_a_sentence, normalise
@@ -134,6 +143,8 @@ class Processed:
 def process(infill: Infill, steps: Sequence[str]) -> Infill:
     """The infill with its text processed. If that changed it, `extra` has the original as `raw`."""
     if infill.status not in PROCESSED_STATUSES or not infill.text.strip():
+        return infill
+    if len(infill.text) > LONGEST_SENTENCE:  # such a text is not kept, nor is it as `raw`
         return infill
     text = infill.text
     for name in STEPS:

@@ -72,7 +72,8 @@ def _goes_on(blank: Blank, written: Sequence[Infill]) -> bool:
 
 
 def judge_rest(infill: Infill) -> Infill:
-    """Give an `ok` rest the status that it deserves: that of its first faulty sentence.
+    """Give an `ok` rest the status that it deserves: that of its first faulty sentence. Others keep theirs
+    unless a sentence is unprintable.
 
     A text without line feeds is split. There must be as many sentences as the story has left.
     """
@@ -82,13 +83,18 @@ def judge_rest(infill: Infill) -> Infill:
     if len(lines) == 1 < whole:
         lines = list(split_into(whole, lines[0], story.language).sentences)
     infill = replace(infill, text="\n".join(lines))
+    faults = [
+        verdict
+        for line in lines
+        if (verdict := verdict_on(line, language=story.language)).status is not InfillStatus.OK
+    ]
+    for fault in faults:
+        if fault.status is InfillStatus.UNPRINTABLE:
+            return replace(infill, text="", status=fault.status, detail=fault.detail)
     if infill.status is not InfillStatus.OK:
         return infill
-    for line in lines:
-        found = verdict_on(line, language=story.language)
-        if found.status is not InfillStatus.OK:
-            text = "" if found.status is InfillStatus.UNPRINTABLE else infill.text
-            return replace(infill, text=text, status=found.status, detail=found.detail)
+    if faults:
+        return replace(infill, status=faults[0].status, detail=faults[0].detail)
     if len(lines) != whole:
         status = InfillStatus.CUT if len(lines) < whole else InfillStatus.SEVERAL_SENTENCES
         return replace(infill, status=status, detail=f"{counted(len(lines), 'sentence')}, not {whole}")

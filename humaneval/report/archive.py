@@ -39,7 +39,7 @@ from humaneval.store.tables import GeneratorRow, PassageRow, RowPassageRow, RowR
 from humaneval.study.asked import with_settings
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
-from humaneval.study.scores import Collected, no_responses, rule_from
+from humaneval.study.scores import Collected, no_responses, own_rules, rule_from
 from humaneval.study.stored import Study, length_of_study
 from humaneval.text import Answerers
 
@@ -78,7 +78,7 @@ class Archived(NamedTuple):
 def make_archive(study: Study, *, tests: bool = False) -> Archived:
     """The archive of `study`. Raises InputError if there are no responses, and the errors of
     `humaneval.scoring.scores.score`."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, own_rules(study.name):
         made = _files(study, Path(folder), tests)
         return Archived(
             study.name,

@@ -13,7 +13,7 @@ from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
 from humaneval.study.file import StudyFile
-from humaneval.study.scores import collected
+from humaneval.study.scores import collected, own_rules
 from humaneval.study.stored import Study
 
 
@@ -35,7 +35,8 @@ def dossier(study: Study, *, tests: bool = False, analysis: Analysis | None = No
 
     Raises InputError if there are no responses, and the errors of `score`.
     """
-    analysis = analysis or collected(study, tests=tests).judged().analysis()
+    with own_rules(study.name):
+        analysis = analysis or collected(study, tests=tests).judged().analysis()
     data = study_report(study, analysis.table, analysis=analysis)
     assert data.plan is not None
     assert data.hourly is not None

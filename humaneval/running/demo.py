@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,6 +43,8 @@ Say = Callable[[str], None]
 STUDY = "demo"
 MARK = ".humaneval-demo"
 """A folder with this file is the demo's own. The next demo empties it."""
+LOCK = f"{MARK}-lock"
+"""An empty database, which a demo holds while it runs."""
 
 SKILLS: Mapping[str, float] = {"human": 0.0, "control": 1.0, "example-good": 0.25, "example-poor": 0.7}
 """How often an attentive simulated annotator knows the machine's sentence; of a human's nobody can know."""
@@ -88,8 +91,7 @@ def run_demo(folder: Path, *, quick: bool, me: bool, run_verb: RunVerb, say: Say
             "the demo trains two small models, and torch is not installed",
             f"pip install 'humaneval-toolkit[models]', or leave them out: {command('demo', '--quick')}",
         )
-    _prepare(folder)
-    with _servers(folder, run_verb, say) as demo:
+    with _prepared(folder), _servers(folder, run_verb, say) as demo:
         _make_infills(demo, models)
         _make_study(demo, ANNOTATORS if models else QUICK_ANNOTATORS if quick else MY_ROWS, models)
         if me:
@@ -100,19 +102,27 @@ def run_demo(folder: Path, *, quick: bool, me: bool, run_verb: RunVerb, say: Say
         return _scores_and_report(demo, me)
 
 
-def _prepare(folder: Path) -> None:
-    """Make or empty the folder. Raises UsageError if it holds files that the demo did not make."""
-    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise UsageError(f"{folder} has files that the demo did not make", "Name another folder with --out.")
+@contextmanager
+def _prepared(folder: Path) -> Iterator[None]:
+    """Make or empty the folder, and keep other demos out of it. Raises UsageError if it holds files that the
+    demo did not make, or a demo that is running."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        if path.is_dir() and (path / "infilling.json").exists():
-            shutil.rmtree(path)
-        elif path.is_file():
-            path.unlink()
-    (folder / MARK).write_text(
-        "Made by `humaneval demo`, which empties this folder at its next run.\n", encoding="utf-8"
-    )
+    if {path.name for path in folder.iterdir()} - {LOCK} and not (folder / MARK).exists():
+        raise UsageError(f"{folder} has files that the demo did not make", "Name another folder with --out.")
+    with closing(sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")  # until this program ends, however it ends
+        except sqlite3.OperationalError:
+            raise UsageError(f"a demo is running in {folder}", "Name another folder with --out.") from None
+        (folder / MARK).write_text(
+            "Made by `humaneval demo`, which empties this folder at its next run.\n", encoding="utf-8"
+        )
+        for path in folder.iterdir():
+            if path.is_dir() and (path / "infilling.json").exists():
+                shutil.rmtree(path)
+            elif path.is_file() and path.name not in (MARK, LOCK):
+                path.unlink()
+        yield
 
 
 @contextmanager

@@ -249,9 +249,10 @@ def store_errors(engine: Engine) -> Iterator[None]:
     """Turn the driver's errors about a busy, missing, full or damaged database into a StoreError."""
     try:
         yield
-    except DatabaseError as error:
+    except (DatabaseError, sqlite3.OperationalError) as error:  # without SQLAlchemy it is the driver's own
         # sqlite3 has no class for damage. A broken constraint or a wrong statement is a bug, nothing else.
-        told = _told(engine, error)
+        wrapped = error if isinstance(error, DatabaseError) else OperationalError("", None, error)
+        told = _told(engine, wrapped)
         if told is None:
             raise
         raise told from error

@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
 from humaneval.store.engine import shown, store_errors
-from humaneval.store.files import PRIVATE, backup_name
+from humaneval.store.files import PRIVATE, backup_name, is_writable, read_only_address
 from humaneval.store.tables import METADATA
 from humaneval.store.types import now
 from humaneval.text import command
@@ -177,7 +177,8 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
         if given is not None and target.exists():  # a name of our own that is taken is given up below
             raise FileExistsError
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
-        with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
+        address = source.absolute().as_uri() if is_writable(source) else read_only_address(source)
+        with closing(sqlite3.connect(address, uri=True)) as live, closing(sqlite3.connect(part)) as copy:
             live.backup(copy)
         while not _placed(part, target):
             if given is not None:

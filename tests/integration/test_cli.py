@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -21,7 +22,8 @@ from humaneval.cli import main as command_line
 from humaneval.cli.context import emit, json_option
 from humaneval.cli.groups import Target, first_sentence
 from humaneval.cli.main import VERBS, cli
-from humaneval.errors import PartialError
+from humaneval.errors import PartialError, UsageError
+from humaneval.running.demo import run_demo
 from tests.commands import Command, Said, program
 from tests.conftest import ROOT
 from tests.forking.program import Program
@@ -470,3 +472,26 @@ def test_an_id_that_begins_with_a_hyphen_is_taken_as_the_error_says(command: Com
     assert "study" in followed.err
     assert "option" not in followed.err
     assert "is an id" not in command("approve", "study", "x", "--too", "link").err
+
+
+def test_a_second_demo_leaves_the_folder_of_a_running_one_alone(tmp_path: Path) -> None:
+    kept = tmp_path / "demo"
+    runs: list[str] = []
+
+    def demo(run_verb: Callable[..., None]) -> None:
+        run_demo(kept, quick=True, me=False, run_verb=run_verb, say=lambda line: None)
+
+    def first(*words: str) -> None:
+        runs.append(words[0])
+        with pytest.raises(UsageError, match="a demo is running in"):
+            demo(first)
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            demo(first)
+    assert runs == ["stories"] * 2
+    (kept / ".humaneval-demo").unlink()
+    with pytest.raises(UsageError, match="files that the demo did not make"):
+        demo(first)
+    assert (kept / "humaneval.db").exists()

@@ -34,6 +34,7 @@ from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.infills import generate as generation
 from humaneval.infills.blanks import Shard, blanks_of
 from humaneval.infills.generate import run
+from humaneval.infills.processing import STEPS, Form
 from humaneval.infills.statuses import judge
 from humaneval.kinds import build, kinds
 from humaneval.store.engine import open_engine, reading
@@ -219,6 +220,26 @@ def test_a_generator_that_stops_early_is_stopped(sqlite_engine: Engine) -> None:
     add_stories(sqlite_engine, [STORY])
     with pytest.raises(InputError, match="returned nothing instead of an infill for s1 position 2"):
         run(sqlite_engine, Short(), blanks_of([STORY], (1, 2)))
+
+
+def test_a_text_that_is_none_stops_its_generator(sqlite_engine: Engine) -> None:
+    add_stories(sqlite_engine, [STORY])
+    nothing: Any = None
+    with pytest.raises(InputError, match="gave a NoneType instead of the text for s1 position 1"):
+        run(sqlite_engine, Writer(answers=lambda blank: Infill(blank, nothing)), blanks_of([STORY], (1,)))
+
+
+@pytest.mark.parametrize("form", [Form(), Form(steps=tuple(STEPS)), Form(rest=True)])
+@pytest.mark.parametrize("status", [InfillStatus.OK, InfillStatus.CUT])
+def test_a_text_without_end_is_not_kept(sqlite_engine: Engine, form: Form, status: InfillStatus) -> None:
+    add_stories(sqlite_engine, [STORY])
+    endless = Writer(answers=lambda blank: Infill(blank, "no end " * 5_000, status))
+    (whole,) = form.of([endless], [STORY])
+    assert run(sqlite_engine, whole, blanks_of([STORY], (4,))).written == {"unprintable": 1}
+    with reading(sqlite_engine) as session:
+        (kept,) = session.scalars(select(InfillRow))
+    assert (kept.text, kept.detail) == ("", "34,999 characters; at most 20,000")
+    assert len(str(kept.extra)) < 100
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 24, 30])

@@ -19,9 +19,11 @@ from humaneval.cli.main import VERBS
 from humaneval.errors import StoreError
 from humaneval.market import Mode, open_account, open_market
 from humaneval.market.tables.database import HEAD
+from humaneval.settings import Settings
 from humaneval.store.engine import open_engine, writing
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import MetaRow
+from humaneval.web.app import create_app
 from tests.answered import answer
 from tests.commands import Command, program
 from tests.conftest import ROOT, lacking
@@ -183,15 +185,24 @@ for line in sys.argv[1:]:
 
 
 def test_on_a_disk_that_can_only_be_read_each_verb_says_so_or_needs_no_write(
-    sqlite_engine: Engine, study: str, tmp_path: Path
+    sqlite_engine: Engine, study: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     answer(sqlite_engine, study)
+    create_app(Settings(), sqlite_engine)  # a server has run: only people's answers are still to be written
     sqlite_engine.dispose()
     market = open_market(tmp_path / "market.db")
     open_account(market, Mode.LOCAL)
     market.dispose()
     reading = [f"score {study} --json", f"worker list {study}", "market events", "market earnings"]
-    writing = ["stories import --bundled", "serve --port 0", "market serve --port 0", "market invite Ada"]
+    copies = tmp_path_factory.mktemp("copies")
+    reading += [f"db backup --out {copies / 'db.db'}", f"market backup --out {copies / 'market.db'}"]
+    writing = [
+        "stories import --bundled",
+        "db clean",
+        "serve --port 0",
+        "market serve --port 0",
+        "market invite Ada",
+    ]
     making = [f"report {study} --out r.html", f"export {study} --out r.csv", "db backup"]
     view = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
     view += ['mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$@"', "sh"]

@@ -236,6 +236,8 @@ def test_a_study_in_which_everybody_missed_the_control_names_a_way_that_works(
     refused = command("score", "study")
     assert "all 4 annotators missed a Control passage" in refused.err
     assert "--control" not in refused.err
+    for verb in ("report", "archive", "datasheet"):
+        assert command(verb, "study").err == refused.err
     ways = re.findall("`humaneval (.*?)`", refused.err)
     assert [way.split()[0] for way in ways] == ["review", "export", "score"]
     for way in ways[1:]:

@@ -106,12 +106,15 @@ def status_of(told: object) -> str:
 
 
 def moment_of(told: object) -> datetime | None:
-    """A time in ISO 8601; None if it is missing or cannot be read."""
+    """A time in ISO 8601, in UTC; None if it is missing or cannot be read.
+
+    >>> moment_of("0001-01-01T00:00:00+14:00")
+    """
     try:
         moment = datetime.fromisoformat(str(told))
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # before the year 1, for example
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def minor(amount: Decimal) -> int:

@@ -22,6 +22,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.published_hits import submitted
 from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
 from humaneval.crowd.store_answers import keep_answers
@@ -218,6 +219,29 @@ def _market_state(market_engine: Engine) -> list[Any]:
             connection.execute(text(f"SELECT * FROM {table} ORDER BY number")).all()
             for table in ("assignments", "entries", "bonuses", "hits")
         ]
+
+
+def test_C12_who_answers_while_it_is_collected_has_lost_nothing(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    ada, at = person("Ada").accept(up.preview), open_study_at(sqlite_engine, "study", platform)
+
+    def meanwhile(*args: Any) -> Any:
+        found = submitted(*args)
+        ada.post()
+        return found
+
+    monkeypatch.setattr("humaneval.crowd.collect.submitted", meanwhile)
+    found = collect_work(at)
+    assert (found.submissions, found.not_handed_over, found.unpaid) == (0, 0, ())
+    monkeypatch.undo()
+    found = collect_work(at)
+    assert (found.submissions, found.not_handed_over, len(found.unpaid)) == (0, 1, 1)
 
 
 def test_C12_work_in_hand_is_not_collected_and_approving_it_says_so(

@@ -136,6 +136,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
 ) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     up_there = put_up(sqlite_engine, design={"annotators": 12})
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", up_there.forms)
     first = answer(up_there, "Ada")
     collect_work(open_study_at(sqlite_engine, "study", platform))
     answer(up_there, "Ben")

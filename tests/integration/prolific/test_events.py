@@ -48,6 +48,8 @@ def test_the_signature_is_over_the_raw_body() -> None:
     body = body_of("S", "RETURNED")
     found = event_in(request(body), body, KEY, NOW)
     assert (found.about, found.status) == ("S", "RETURNED")
+    for unread in ("soon", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        assert event_in({**request(body), "X-Timestamp": unread}, body, KEY, NOW).happened_at == NOW
     for headers, sent in (
         (request(body), json.dumps(json.loads(body)).encode()),  # the same in other words
         (request(body, key="another"), body),

@@ -166,9 +166,9 @@ def list_messages(work: Work) -> Answer:
     elif since := request.args.get("created_after"):
         try:
             moment = datetime.fromisoformat(since)
-        except ValueError:
+            moment = moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
             raise Refusal({"created_after": ["This is not a moment."]}) from None
-        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         if work.now - moment > LOOK_BACK:
             raise Refusal({"created_after": ["This can be at most 30 days ago."]})
         query = query.where(Message.made_at >= moment)

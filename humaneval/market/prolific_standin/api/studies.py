@@ -130,6 +130,6 @@ def _moment(given: object) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(str(given))
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise Refusal({"publish_at": ["This is not a moment."]}) from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
