@@ -50,7 +50,6 @@ NOT_WALKED = {
     "humaneval/cli/doctor.py: doctor": "a database that cannot be used",
     "humaneval/cli/doctor.py: doctor x --to local": "a person corrects something that no command does",
     "humaneval/cli/simulate.py: prolific serve": "tests/integration/prolific/test_verbs.py",
-    "humaneval/cli/simulate.py: publish STUDY --to link": "tests/integration/link/test_the_line.py",
     "humaneval/cli/study/create.py: status x": "a study in use: tests/integration/test_from_table.py",
     "humaneval/cli/stories.py: stories show ID": "a story file whose sentences are doubtful",
     "humaneval/cli/study/from_table.py: study create x --from x --yes": (
