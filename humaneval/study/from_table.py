@@ -89,7 +89,7 @@ def unfit(contents: Contents, file: Path, allow: Sequence[str], *, rest: bool = 
             judged = (judge_rest if rest else judge)(Infill(entry.blank, entry.text))
             if judged.status not in shown:
                 detail = f" ({judged.detail})" if judged.detail else ""
-                said = f"column {entry.column}: {judged.status}{detail}: {entry.text}"
+                said = f"column {entry.column}: {judged.status}{detail}: {entry.text[:200]}"
                 found.append(Problem(str(file), entry.line, said))
     return sorted(found, key=lambda problem: problem.line)
 
