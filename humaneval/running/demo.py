@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +33,7 @@ from humaneval.store.migrate import open_current
 from humaneval.store.responses import response_lines
 from humaneval.study.scores import collected
 from humaneval.study.stored import get_study, open_study
-from humaneval.text import command
+from humaneval.text import command, listed
 
 RunVerb = Callable[..., None]
 """Runs a verb of the command line, given its words one by one, and shows what it prints."""
@@ -42,9 +42,10 @@ Say = Callable[[str], None]
 
 STUDY = "demo"
 MARK = ".humaneval-demo"
-"""A folder with this file is the demo's own. The next demo empties it."""
+"""A folder with this file was made by a demo. The next one makes its files anew."""
 LOCK = f"{MARK}-lock"
 """An empty database, which a demo holds while it runs."""
+DATABASES, PAGES = ("humaneval.db", "market.db"), ("humaneval.toml", "report.html")
 
 SKILLS: Mapping[str, float] = {"human": 0.0, "control": 1.0, "example-good": 0.25, "example-poor": 0.7}
 """How often an attentive simulated annotator knows the machine's sentence; of a human's nobody can know."""
@@ -104,8 +105,8 @@ def run_demo(folder: Path, *, quick: bool, me: bool, run_verb: RunVerb, say: Say
 
 @contextmanager
 def _prepared(folder: Path) -> Iterator[None]:
-    """Make or empty the folder, and keep other demos out of it. Raises UsageError if it holds files that the
-    demo did not make, or a demo that is running."""
+    """Make the folder, or delete what a demo made in it, and keep other demos out. Raises UsageError if it is
+    a folder of other files, has other studies, or has a demo that is running."""
     folder.mkdir(parents=True, exist_ok=True)
     if {path.name for path in folder.iterdir()} - {LOCK} and not (folder / MARK).exists():
         raise UsageError(f"{folder} has files that the demo did not make", "Name another folder with --out.")
@@ -114,30 +115,41 @@ def _prepared(folder: Path) -> Iterator[None]:
             lock.execute("BEGIN EXCLUSIVE")  # until this program ends, however it ends
         except sqlite3.OperationalError:
             raise UsageError(f"a demo is running in {folder}", "Name another folder with --out.") from None
+        if others := _other_studies(folder / DATABASES[0]):
+            raise UsageError(
+                f"{folder} has studies that are not the demo's: {listed(others)}",
+                "Name another folder with --out.",
+            )
         (folder / MARK).write_text(
-            "Made by `humaneval demo`, which empties this folder at its next run.\n", encoding="utf-8"
+            "Made by `humaneval demo`, which makes its files here anew at its next run.\n", encoding="utf-8"
         )
-        for path in folder.iterdir():
-            if path.is_dir() and (path / "infilling.json").exists():
-                shutil.rmtree(path)
-            elif path.is_file() and path.name not in (MARK, LOCK):
-                path.unlink()
+        for name in (*DATABASES, *PAGES):
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                (folder / f"{name}{suffix}").unlink(missing_ok=True)
+        for kind in MODEL_MINUTES:
+            shutil.rmtree(folder / f"{kind}-scratch", ignore_errors=True)
         yield
+
+
+def _other_studies(database: Path) -> list[str]:
+    if not database.exists():
+        return []
+    with closing(sqlite3.connect(database)) as connection, suppress(sqlite3.Error):  # a demo that was killed
+        return [name for (name,) in connection.execute("SELECT name FROM studies") if name != STUDY]
+    return []
 
 
 @contextmanager
 def _servers(folder: Path, run_verb: RunVerb, say: Say) -> Iterator[_Demo]:
     """The marketplace and the form server on free ports, in an environment in which every verb finds them."""
-    database = folder.resolve() / "humaneval.db"
+    database = folder.resolve() / DATABASES[0]
     engine = open_engine(f"sqlite:///{database}")
     open_current(engine)
-    with market_up(folder / "market.db") as market:
+    with market_up(folder / DATABASES[1]) as market:
         settings = Settings(database=f"sqlite:///{database}", market_url=market.url)
         demo = _Demo(folder, settings, engine, run_verb, say)
         with forms_up(settings, engine, lambda endpoint, name: _at(demo, name)) as port:
-            (folder / "humaneval.toml").write_text(
-                f'database = "humaneval.db"\n\n{config_text()}', encoding="utf-8"
-            )
+            (folder / PAGES[0]).write_text(f'database = "humaneval.db"\n\n{config_text()}', encoding="utf-8")
             say(f"Marketplace on {market.url}, forms on http://127.0.0.1:{port}")
             with _environment(
                 HUMANEVAL_CONFIG=os.devnull,
@@ -246,7 +258,7 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
         title, summary = "Demo study, simulated annotators", SUMMARY
         _compare_with_truth(demo, analysis.table)
     report = study_report(study, analysis.table, title=title, analysis=analysis, summary=summary)
-    path = demo.folder / "report.html"
+    path = demo.folder / PAGES[1]
     path.write_text(render_report(report), encoding="utf-8", newline="\n")
     return path
 

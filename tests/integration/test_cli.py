@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -495,3 +497,34 @@ def test_a_second_demo_leaves_the_folder_of_a_running_one_alone(tmp_path: Path) 
     with pytest.raises(UsageError, match="files that the demo did not make"):
         demo(first)
     assert (kept / "humaneval.db").exists()
+
+
+def test_a_demo_run_again_deletes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    kept = tmp_path / "demo"
+
+    def stopped(*words: str) -> None:
+        raise KeyboardInterrupt
+
+    def demo() -> None:
+        run_demo(kept, quick=True, me=False, run_verb=stopped, say=lambda line: None)
+
+    with pytest.raises(KeyboardInterrupt):
+        demo()
+    mine = [kept / "notes.txt", kept / "mine" / "infilling.json"]
+    for each in mine:
+        each.parent.mkdir(exist_ok=True)
+        each.write_text("mine")
+    (kept / "report.html").write_text("the demo's")
+    with pytest.raises(KeyboardInterrupt):
+        demo()
+    assert [each.read_text() for each in mine] == ["mine"] * 2
+    assert not (kept / "report.html").exists()
+    with closing(sqlite3.connect(kept / "humaneval.db")) as database, database:
+        columns = [name for _, name, *_ in database.execute("PRAGMA table_info(studies)") if name != "name"]
+        database.execute(
+            f"INSERT INTO studies (name, {', '.join(columns)}) VALUES ('mine'{', 1' * len(columns)})"
+        )
+    with pytest.raises(UsageError, match="has studies that are not the demo's: mine"):
+        demo()
+    with closing(sqlite3.connect(kept / "humaneval.db")) as database:
+        assert database.execute("SELECT name FROM studies").fetchall() == [("mine",)]
