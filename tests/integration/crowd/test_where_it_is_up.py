@@ -87,7 +87,7 @@ def test_hits_that_lead_to_another_address_than_the_forms_are_named(
     study_factory(sqlite_engine, design={"annotators": 2})
     verb, words = commands(sqlite_engine), "lead people to forms at another address than"
     assert verb("publish", "study").code == 0
-    verbs = (("publish", "study"), ("doctor", "study", "--to", "local"), ("status", "study"))
+    verbs = [["publish", "study"], ["doctor", "study", "--to", "local"], ["status", "study"]]
     for each in verbs:
         said = verb(*each)
         assert (said.code, words in said.out + said.err) == (0, False), said
