@@ -22,9 +22,9 @@ from humaneval.text import (
 SENTENCES = 5
 """How many sentences a story has, if nothing else is said."""
 FEWEST_SENTENCES, MOST_SENTENCES = 3, 20
+"""How many sentences a story may have."""
 LONGEST_NAME = 200
 """Bytes of the name of a study or of a generator: a file's name may have 255."""
-"""How many sentences a story may have."""
 
 LONGEST_SENTENCE = 20_000
 """Characters of a sentence that a machine wrote. One of 4,000 words has as many."""

@@ -13,12 +13,12 @@ from humaneval.errors import InputError
 
 MIB = 1024**2
 FILE = 2 * 1024**3
-"""Bytes of a file of rows, and of what an archive or a workbook unpacks to: twenty million responses."""
+"""Bytes of a file of rows, and of what an archive or a workbook unpacks to. A million responses of the fewest
+columns have 22 MB."""
 LINE = 16 * MIB
-"""Bytes between two line ends. A book of a thousand pages has two MiB."""
+"""Bytes between two line ends."""
 DOCUMENT = 256 * MIB
-"""Bytes of a JSON document, which may be one line. It takes up to twenty times as much memory.
-A hundred thousand stories have 34 MiB."""
+"""Bytes of a JSON document, which may be one line. A hundred thousand stories have 32 MiB."""
 CELL = MIB
 """Characters of a cell. An unclosed quotation mark would turn the rest of the file into one."""
 COLUMNS = 10_000
@@ -28,7 +28,7 @@ LINES = 5_000_000
 STORIES = 1_000_000
 """Stories of a file, sound or not."""
 CELLS = 50_000_000
-"""Cells of such a table: two million responses with all columns that `export` writes."""
+"""Cells of such a table: two million responses of 25 columns."""
 TIGHTEST = 40
 """No part of an archive or a workbook is packed to less than one part in so many, a MiB aside. In real
 studies it is one in 3 to 12, in a worksheet of equal numbers one in 16."""

@@ -120,16 +120,11 @@ def test_where_another_program_listens_no_database_is_made(
     not sys.platform.startswith("linux"), reason="limits the memory of a process as Linux does"
 )
 def test_a_file_without_an_end_is_told_in_a_line(tmp_path: Path) -> None:
-    import resource
-
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (2 * 1024**3, 2 * 1024**3))
-
     done = subprocess.run(
         [sys.executable, "-m", "humaneval", "stories", "import", "/dev/zero"],
         cwd=tmp_path,
         env=os.environ | {"HUMANEVAL_DATABASE": "own.db"},
-        preexec_fn=limited,
+        preexec_fn=lambda: _limited(2),
         capture_output=True,
         text=True,
         check=False,
@@ -140,10 +135,10 @@ def test_a_file_without_an_end_is_told_in_a_line(tmp_path: Path) -> None:
     )
 
 
-def _limited() -> None:
+def _limited(gib: int) -> None:
     import resource
 
-    resource.setrlimit(resource.RLIMIT_AS, (3 * 1024**3, 3 * 1024**3))
+    resource.setrlimit(resource.RLIMIT_AS, (gib * 1024**3, gib * 1024**3))
 
 
 @pytest.mark.skipif(
@@ -174,7 +169,7 @@ def test_a_file_that_no_honest_program_wrote_is_refused_before_it_is_in_memory(
         [sys.executable, "-m", "humaneval", *verb, name],
         cwd=tmp_path,
         env=os.environ | {"HUMANEVAL_DATABASE": "own.db", "OPENBLAS_NUM_THREADS": "1"},
-        preexec_fn=_limited,
+        preexec_fn=lambda: _limited(3),
         capture_output=True,
         text=True,
         check=False,

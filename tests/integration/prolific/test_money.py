@@ -276,7 +276,10 @@ def test_what_was_paid_in_part_is_booked_as_that_or_said_to_be_unknown(
     ann, ben = world.answered_by("Ann", "Ben")
     paid_in_part(world, ann, Status.PARTIALLY_APPROVED, 30)
     real = shown.submission_of_study
-    silent = lambda *asked: {**real(*asked), "reward": None}  # noqa: E731
+
+    def silent(*asked: Any) -> dict[str, Any]:
+        return {**real(*asked), "reward": None}
+
     monkeypatch.setattr(shown, "submission_of_study", real if told else silent)
     found = world.collect()
     assert world.states() == {"approved": 1, "submitted": 1}
