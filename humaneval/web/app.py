@@ -94,7 +94,7 @@ def create_app(
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")
-    open_forms = OpenForms(settings.open_forms_per_address)
+    open_forms = OpenForms[int](settings.open_forms_per_address)
     app.extensions["humaneval"] = Context(
         settings,
         engine,

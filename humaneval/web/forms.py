@@ -57,7 +57,7 @@ class Context(NamedTuple):
     pulse: Pulse
     writer: Writer
     reader: Reader
-    open_forms: OpenForms
+    open_forms: OpenForms[int]
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0

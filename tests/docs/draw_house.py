@@ -70,6 +70,7 @@ GROUND = {
     "progress",
     "web_server",
     "request_turns",
+    "giving_way",
     "timed_replies",
     "server_logs",
     "kinds",
