@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.costs import INSTEAD, spent
 from humaneval.crowd.hit_terms import Difference
+from humaneval.crowd.more_places import PLACES
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.plan_differences import differing
-from humaneval.crowd.publish_plan import PLACES
 from humaneval.crowd.published_hits import PUBLISH, known_gone
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.settle import OWN, settled
