@@ -12,7 +12,7 @@ from humaneval.text import PAYING, WRITING
 from tests.conftest import ROOT
 
 ROOMS = ("humaneval", "generators")
-MADE_BY = ("command", "to_accept", "to_pay", "pay_by_hand")
+MADE_BY = ("command", "to_accept", "to_pay", "pay_by_hand", "fetch_command", "longer_command")
 """Functions that return a command."""
 NAMES_ONE = re.compile(rf"(?<![.\w])(?:{'|'.join(MADE_BY)})\b")
 PRINTED = re.compile(r"`(humaneval [^`\n]*)`|(?:^|[ (])(humaneval [^`\n]*[^`.\n])$", re.MULTILINE)

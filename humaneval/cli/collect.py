@@ -23,6 +23,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.uncollected import would_collect
 from humaneval.errors import NotAsPlannedError, UsageError
 from humaneval.progress import progress
+from humaneval.study.stored import fetch_command
 from humaneval.text import PAYING, command, counted
 
 
@@ -85,6 +86,8 @@ def collect(
         at, notes, waiting = from_file(at, results)
         for note in notes:
             say(f"Note: {note}.", err=True)
+    elif endpoint == "csv":
+        raise UsageError("the results of a batch are in a file", f"Name it: {fetch_command(study, 'csv')}")
     if options.dry_run:
         _tell_waiting(at, options)
         return
@@ -188,8 +191,8 @@ def tell_hits(differences: Sequence[Difference], endpoint: str, sign: str = "$")
 
 
 def _tell_elsewhere(at: StudyAtPlatform) -> None:
-    """Say where else the study is up: people may have answered there."""
+    """Say where else people have answered, as far as our own server knows."""
     for line in study_status(at.study):
-        if line.endpoint != at.endpoint:
+        if line.endpoint != at.endpoint and (line.answered or line.not_collected):
             fetch = command("collect", at.name, "--to", line.endpoint)
-            say(f"The study is also up at {line.endpoint}: {fetch}")
+            say(f"People have answered at {line.endpoint}: {fetch}")

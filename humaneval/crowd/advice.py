@@ -11,6 +11,7 @@ from humaneval.crowd.platform import CSV
 from humaneval.crowd.published_hits import GONE
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
+from humaneval.study.stored import fetch_command, longer_command
 from humaneval.text import Steps, command, counted, time_taken
 
 FEW_HOURS = 96
@@ -86,21 +87,20 @@ def left_out(line: EndpointStatus) -> str:
 
 
 def next_steps(study: str, lines: Sequence[EndpointStatus], said: Sequence[Line], start: str = "") -> Steps:
-    """What to run next, of all that waits in `said`. If nothing waits, it is `start` while nobody has come,
-    or a look whether anybody has. Then it is a look at the work, while more can come and something is
-    undecided. Otherwise it is a look at the scores."""
-    waiting = [each.command for each in said if each.command and each.waits]
+    """What to run next, of all that waits in `said`. If nothing waits, it is a look at the work, while more
+    can come and something is undecided, or a look at the scores. While nobody has come, it is `start` or a
+    look whether anybody has; or what lets people come, if they no longer can."""
+    if waiting := [each.command for each in said if each.command and each.waits]:
+        return Steps.of(waiting)
     more = [line.endpoint for line in lines if line.hits_up and line.submitted < line.planned]
-    came = sum(line.submitted for line in lines)
-    decided = 0 < came <= sum(line.approved + line.rejected for line in lines)
-    look = command("score", study)
-    if more and not decided:
-        look = command("collect", study, "--to", more[0])
-        if came or CSV in more:  # the results of a batch are a file
-            look = command("review", study, "--to", more[0])
-    if start and not any(line.submitted for line in lines):
-        look = start
-    return Steps.of(waiting or [look])
+    if any(line.submitted for line in lines):
+        undecided = [line.endpoint for line in lines if line.submitted > line.approved + line.rejected]
+        look = command("review", study, "--to", undecided[0]) if more and undecided else ""
+        return Steps.of([look or command("score", study)])
+    if more:
+        return Steps.of([start] if start else [fetch_command(study, endpoint) for endpoint in more])
+    over = [longer_command(study, line.endpoint) for line in lines if line.hits_over > line.hits_closed]
+    return Steps.of(over or [command("study", "create", "NAME")])
 
 
 def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator[Line]:
@@ -112,7 +112,9 @@ def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator
         f"{'approved' if line.is_own else 'spent'} {sign}{line.rewards if line.is_own else line.spent}"
         f"{' of play money' * line.pretended}."
     )
-    over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
+    down = line.hits_over - line.hits_closed
+    over = f", {down} over or taken down" if down else ""
+    over += f", {line.hits_closed} deleted" if line.hits_closed else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     money = (
         f"you owe people {sign}{line.owed}, and nobody takes fees"
@@ -123,6 +125,8 @@ def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator
         f"{line.approved} approved, {line.opened} open now; {line.hits_up} of"
         f" {counted(line.hits, things[:-1])} up{over}; {money}."
     )
+    if line.hits_closed and line.submitted < line.planned:
+        yield Line(f"It is closed at {line.endpoint}, and stays so. More people need another study.")
     if line.due_later:
         forms = counted(line.to_approve, "form", "is", "are")
         yield Line(f"{sign}{line.due_later}{' more' * bool(line.owed)} will be due when {forms} approved.")

@@ -16,6 +16,7 @@ from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.hit_terms import QUESTION, TERMS, Difference, figures, unaccepted
+from humaneval.crowd.more_places import MorePlaces, places_to_give
 from humaneval.crowd.outbox import (
     TOGETHER,
     Intent,
@@ -30,13 +31,13 @@ from humaneval.crowd.participants import participants_of
 from humaneval.crowd.plan_differences import differing, look
 from humaneval.crowd.platform import PROLIFIC, Offer, Published
 from humaneval.crowd.prolific.answered import CODES
-from humaneval.crowd.publish_plan import MorePlaces, drop_untried, places_to_give
+from humaneval.crowd.publish_plan import drop_untried, refuse_lacking
 from humaneval.crowd.published_hits import PUBLISH, hits_of, known_gone, preview_urls, up
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_unaccepted
-from humaneval.errors import HumanEvalError, PartialError, PlatformError, UsageError
+from humaneval.errors import HumanEvalError, PartialError, UsageError
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.store.types import now
@@ -265,9 +266,6 @@ def _checked(at: StudyAtPlatform, offers: Collection[Offer]) -> Decimal | None:
     refuse_unaccepted(at, "Nothing was published.")
     balance = at.platform.balance()
     cost = sum((hit_cost(at, offer.assignments).total for offer in offers), ZERO)
-    if balance is not None and balance < cost:
-        raise PlatformError(
-            f"the balance at {at.endpoint} is {at.sign}{balance}, and this costs {at.sign}{cost}",
-            f"Nothing was published. {at.platform.endpoint.add_funds}, or make the study smaller.",
-        )
+    if balance is not None:
+        refuse_lacking(at, balance, cost)
     return balance

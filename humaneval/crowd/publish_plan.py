@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.outbox import Intent, hold_study, intend, pending, token_for
+from humaneval.crowd.more_places import MorePlaces, add_places, places_to_give
+from humaneval.crowd.outbox import hold_study, token_for
 from humaneval.crowd.participants import refuse_unknown_studies
 from humaneval.crowd.planned_keys import PlannedKeys
 from humaneval.crowd.platform import UNASKED, Cost
@@ -28,7 +29,7 @@ from humaneval.crowd.published_hits import (
 )
 from humaneval.crowd.review import lost_assignments
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import UsageError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, SIGNS
 from humaneval.store.engine import writing
 from humaneval.store.responses import rows_in
@@ -37,8 +38,6 @@ from humaneval.store.types import now
 
 MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
 """Per HIT: from ten assignments on the platform's fee doubles."""
-PLACES = "places"
-"""The outbox operation that gives an offer which is up more places."""
 
 ZERO = Decimal("0.00")
 
@@ -64,6 +63,8 @@ class PublishPlan:
     """The keys of the HITs that the cost covers, and the subjects of `more_places`."""
     more_places: int = 0
     """How many places HITs that are up still get; `assignments` and the cost count them, too."""
+    grew: bool = False
+    """Whether something is planned that was not planned before."""
 
 
 class _Portion(NamedTuple):
@@ -124,19 +125,40 @@ def plan_hits(
     """Store the HITs that carry the study's rows on this endpoint. A study that is up stays as it is.
 
     If the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get new HITs.
-    `dry_run` stores nothing. By link, `invitations` are planned instead, each only once.
+    `dry_run` stores nothing. By link, `invitations` are planned instead, each only once. Raises
+    PlatformError, with nothing stored, if the balance does not cover what is added.
     """
     refuse_elsewhere(at)
     if invitations:
         _refuse_promise(at)
     _refuse_other_currency(at)
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
-    plan = _stored(at, static, top_up, invitations, dry_run=dry_run)
-    if not (dry_run and plan.hits) or at.endpoint in UNASKED:
+    balance = None if dry_run or at.endpoint in UNASKED else at.platform.balance()
+    plan = _stored(at, static, top_up, invitations, dry_run=dry_run, most=balance)
+    if not ((dry_run and plan.hits) or _lacks(plan, balance)) or at.endpoint in UNASKED:
         return plan
     # What `adopt` would find.
-    there = at.platform.find(plan.keys)
-    return _stored(at, static, top_up, invitations, dry_run=True, there=there) if there else plan
+    if there := at.platform.find(plan.keys):
+        plan = _stored(at, static, top_up, invitations, dry_run=True, there=there)
+    if dry_run:
+        return plan
+    if balance is not None:
+        refuse_lacking(at, balance, plan.cost.total)
+    return _stored(at, static, top_up, invitations, dry_run=False)
+
+
+def refuse_lacking(at: StudyAtPlatform, balance: Decimal, cost: Decimal) -> None:
+    """Raise PlatformError if the balance does not cover the cost: publishing would stop halfway."""
+    if balance < cost:
+        raise PlatformError(
+            f"the balance at {at.endpoint} is {at.sign}{balance}, and this costs {at.sign}{cost}",
+            f"Nothing was published. {at.platform.endpoint.add_funds}, or make the study smaller.",
+        )
+
+
+def _lacks(plan: PublishPlan, balance: Decimal | None) -> bool:
+    """Whether something was added that the balance does not cover."""
+    return plan.grew and balance is not None and balance < plan.cost.total
 
 
 def _stored(
@@ -147,8 +169,10 @@ def _stored(
     *,
     dry_run: bool,
     there: Collection[str] = (),
+    most: Decimal | None = None,
 ) -> PublishPlan:
-    """The plan, of which the HITs `there` are up although our database does not say so."""
+    """The plan, of which the HITs `there` are up although our database does not say so. What is added is not
+    stored if it costs more than `most`."""
     with writing(at.engine) as session:
         hold_study(session, at.id)
         if top_up and at.settings.design.top_up == "never":
@@ -170,10 +194,11 @@ def _stored(
         if not at.platform.endpoint.one_offer or not hits_of(session, at.study, at.endpoint):
             _plan_hits(session, at, portions)
         else:
-            _more_places(session, at, sum(portion.assignments for portion in portions))
+            add_places(session, at, sum(portion.assignments for portion in portions))
         more = places_to_give(session, at)
         planned = _planned(at, hits_of(session, at.study, at.endpoint), there, len(lost.rows), more)
-        if dry_run:
+        planned = replace(planned, grew=bool(portions))
+        if dry_run or _lacks(planned, most):
             session.rollback()
         return planned
 
@@ -358,42 +383,3 @@ def _split(at: StudyAtPlatform, rows: int) -> list[_Portion]:
     most = max(1, rows) if at.platform.endpoint.one_offer else MAX_ASSIGNMENTS
     whole, rest = divmod(rows, most)
     return [_Portion(size) for size in [most] * whole + [rest] * (rest > 0)]
-
-
-class MorePlaces(NamedTuple):
-    """An intended change: an offer that is up takes `places` people, `more` than before."""
-
-    intent: Intent
-    hit_id: int
-    places: int
-    more: int
-
-
-def places_to_give(session: Session, at: StudyAtPlatform) -> list[MorePlaces]:
-    """The changes of places that are not confirmed yet."""
-    found = []
-    for intent in pending(session, study_id=at.id, endpoint=at.endpoint, operation=PLACES):
-        asked = session.get_one(OutboxRow, intent.id).request
-        found.append(MorePlaces(intent, asked["hit"], asked["places"], asked["more"]))
-    return found
-
-
-def _more_places(session: Session, at: StudyAtPlatform, more: int) -> None:
-    """Intend to give the study's offer so many places more, beyond what is intended already."""
-    hit = hits_of(session, at.study, at.endpoint)[-1]
-    if not more:
-        return
-    if hit.external_id is None:  # nobody has seen it
-        hit.assignments += more
-        return
-    waiting = [each.places for each in places_to_give(session, at)]
-    places = max([hit.assignments, *waiting]) + more
-    intend(
-        session,
-        study_id=at.id,
-        endpoint=at.endpoint,
-        operation=PLACES,
-        subject=f"hit {hit.id} places {places}",
-        key=hit.key,
-        request={"hit": hit.id, "places": places, "more": more},
-    )

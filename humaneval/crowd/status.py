@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.costs import INSTEAD, spent
 from humaneval.crowd.hit_terms import Difference
+from humaneval.crowd.more_places import PLACES
 from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.plan_differences import differing
-from humaneval.crowd.publish_plan import PLACES
 from humaneval.crowd.published_hits import PUBLISH, known_gone
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.settle import OWN, settled
@@ -43,6 +43,8 @@ class EndpointStatus(NamedTuple):
     hits_up: int
     hits_over: int
     """HITs that were up, and were taken down, expired, or were deleted."""
+    hits_closed: int
+    """Those of them that `close` has deleted. They do not come back, and the study gets no others there."""
     hits_gone: int
     """HITs that should be up, and that the platform does not have."""
     hits_unsent: int
@@ -259,6 +261,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits=len(hits),
         hits_up=sum(_is_up(hit, gone, moment) for hit in hits),
         hits_over=sum(_is_over(hit, moment) for hit in hits),
+        hits_closed=sum(hit.external_id is not None and hit.closed_at is not None for hit in hits),
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=planned,

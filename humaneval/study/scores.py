@@ -22,10 +22,17 @@ from humaneval.scoring.scores import ScoreTable, score
 from humaneval.store.addresses import KEY as ADDRESSES
 from humaneval.store.engine import reading
 from humaneval.store.export_pseudonyms import published_columns
-from humaneval.store.responses import TEST_ENDPOINTS, rows_in
+from humaneval.store.responses import TEST_ENDPOINTS, response_columns, rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, MetaRow, StudyRow
+from humaneval.store.types import now
 from humaneval.study.file import ExclusionRule, StudyFile
-from humaneval.study.stored import Study, length_of_study, put_up_command
+from humaneval.study.stored import (
+    Study,
+    fetch_command,
+    length_of_study,
+    longer_command,
+    put_up_command,
+)
 from humaneval.text import command
 
 
@@ -180,17 +187,28 @@ def ready(study: Study) -> Ready:
 
 def no_responses(session: Session, study: StudyRow) -> InputError:
     """The error for a study without responses: it says where the study is up, and how to fetch responses."""
-    endpoints = session.scalars(
-        select(HitRow.endpoint).where(HitRow.study_id == study.id).distinct().order_by(HitRow.endpoint)
-    ).all()
-    fetch = " and ".join(f"`{command('collect', study.name, '--to', endpoint)}`" for endpoint in endpoints)
-    hint = f"{fetch} fetches submitted work." if fetch else f"Next: `{put_up_command(session, study)}`."
-    if endpoints == ["local"] and session.get(MetaRow, ADDRESSES) is not None:
+    if response_columns(session, study, everything=True)["worker"]:
+        return InputError(
+            f"all forms of study {study.name!r} are left out: rejected, or by people who had taken part"
+            " before",
+            f"With --all they count: `{command('score', study.name, '--all')}`.",
+        )
+    there = select(HitRow.endpoint, HitRow.closed_at, HitRow.expires_at <= now())
+    hits = session.execute(there.where(HitRow.study_id == study.id).order_by(HitRow.endpoint)).all()
+    up = dict.fromkeys(endpoint for endpoint, closed, _ in hits if closed is None)
+    fetch = " and ".join(f"`{fetch_command(study.name, endpoint)}`" for endpoint in up)
+    hint = f"Next: `{put_up_command(session, study)}`."
+    if hits and not up:
+        another = command("study", "create", "NAME")
+        hint = f"It is closed, and stays so. To ask people, make another: `{another}`."
+    elif list(up) == ["local"] and session.get(MetaRow, ADDRESSES) is not None:
         hint = f"`{command('up', study.name)}` collects them while it runs, and those of all other studies."
-    return InputError(
-        f"study {study.name!r} has no responses yet",
-        hint,
-    )
+    elif fetch:
+        hint = f"{fetch} {'fetch' if len(up) > 1 else 'fetches'} submitted work."
+    if up and all(over for _, closed, over in hits if closed is None):
+        longer = " and ".join(f"`{longer_command(study.name, endpoint)}`" for endpoint in up)
+        hint += f" Nobody finds the forms any more: {longer} lets people come again."
+    return InputError(f"study {study.name!r} has no responses yet", hint)
 
 
 def rule_from(settings: ExclusionRule, *, tests: bool = False) -> Rule:

@@ -222,6 +222,17 @@ def put_up_command(session: Session, study: StudyRow) -> str:
     return command("publish", study.name, "--to", "local") if by_hand else command("up", study.name)
 
 
+def fetch_command(study: str, endpoint: str) -> str:
+    """The command that fetches what people have sent at an endpoint."""
+    file = ("--from", "RESULTS.csv") if endpoint == "csv" else ()
+    return command("collect", study, "--to", endpoint, *file)
+
+
+def longer_command(study: str, endpoint: str) -> str:
+    """The command after which people find forms again whose time is over."""
+    return command("extend", study, "--to", endpoint, "--days", "7")
+
+
 def put_up(study: Study) -> str:
     """The same for an opened study."""
     with reading(study.engine) as session:

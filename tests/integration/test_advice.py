@@ -39,6 +39,10 @@ UP = "a program that serves until it is stopped: tests/integration/test_up.py"
 NOT_WALKED = {
     "humaneval/study/unusable_infills.py: generate --generator KIND --as NAME": "names of the person's own",
     "humaneval/store/erase.py: db clean": "a database of 100 MB: tests/unit/test_erasing.py",
+    "humaneval/study/scores.py: score x --all": "tests/integration/crowd/test_advice_in_states.py",
+    "humaneval/study/stored.py: extend x --to local --days 7": (
+        "tests/integration/crowd/test_advice_in_states.py"
+    ),
     "humaneval/study/scores.py: review x": "tests/integration/test_python.py runs the way out",
     "generators/causal/writer.py: train x --out FOLDER": "trains a model",
     "generators/checkpoints/card.py: train KIND --out FOLDER": "trains a model",
@@ -117,9 +121,6 @@ NOT_WALKED = {
     ),
     "humaneval/cli/worker/personal_data.py: worker show WORKER": (
         "tests/integration/link/test_what_is_kept.py"
-    ),
-    "humaneval/crowd/mturk_csv.py: collect STUDY --to csv --from results.csv": (
-        "results of another site: tests/integration/crowd/test_batch_files.py"
     ),
     "humaneval/crowd/open_money.py: approve x x": ("open money: tests/integration/test_open_money.py"),
     "humaneval/crowd/open_money.py: collect x": ("open money: tests/integration/test_open_money.py"),

@@ -31,12 +31,12 @@ from humaneval.crowd.collect import collect_work
 from humaneval.crowd.costs import BONUS as BONUS_PAID
 from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.more_places import PLACES as MORE
 from humaneval.crowd.prolific.completion_codes import COMPLETED
 from humaneval.crowd.prolific.decisions import LAGS
 from humaneval.crowd.prolific.listen import listen
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
-from humaneval.crowd.publish_plan import PLACES as MORE
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.published_hits import PUBLISH
 from humaneval.crowd.reconcile import reconcile

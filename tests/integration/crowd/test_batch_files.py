@@ -166,7 +166,7 @@ def test_results_of_another_study_and_a_missing_file_are_refused(
     said = command("collect", "other", "--to", "csv", "--from", "results.csv")
     assert (said.code, "no line of results.csv is of study 'other'" in said.err) == (1, True)
     said = command("collect", "study", "--to", "csv")
-    assert (said.code, "--from results.csv" in said.err) == (2, True)
+    assert (said.code, "--from RESULTS.csv" in said.err) == (2, True)
     assert command("collect", "study", "--to", "link", "--from", "results.csv").code == 2
     assert command("publish", "study", "--to", "csv").code == 2
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, select, text, update
 
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.compensate import compensate_worker
@@ -20,14 +20,15 @@ from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.review import review_work
 from humaneval.crowd.study_at import open_study_at
-from humaneval.errors import UsageError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.simulated.annotator import Skills, crowd_for
 from humaneval.simulated.marketplace import work_through
 from humaneval.store.engine import reading, writing
 from humaneval.store.responses import response_lines
-from humaneval.store.tables import AssignmentRow, RowRow
+from humaneval.store.tables import AssignmentRow, HitRow, RowRow
 from humaneval.store.types import now
 from humaneval.study.create import create_study
+from humaneval.study.enlarge import enlarge
 from humaneval.study.stored import get_study, open_study, study_key
 from tests.integration.test_questions import fill, read, stories_of
 
@@ -102,6 +103,33 @@ def test_ask_adds_nothing_until_it_is_asked_for(
     assert (dry.hits, dry.assignments) == (1, 1)
     assert len(listed()) == 1
     assert again(sqlite_engine, up, top_up=True).hits == 1
+
+
+@pytest.mark.parametrize("balance", [Decimal("2.00")])
+@pytest.mark.parametrize("enlarged", [False, True])
+def test_more_that_the_balance_does_not_cover_leaves_everything_as_it_was(
+    engine: Engine,
+    put_up: Callable,
+    work_at: Callable,
+    again: Publish,
+    listed: Callable,
+    market_engine: Engine,
+    enlarged: bool,
+) -> None:
+    up = put_up(engine, design={"annotators": 2, "top_up": "never" if enlarged else "auto"})
+    work_at(engine, up.preview, "Ada", attentive=False)
+    if enlarged:
+        enlarge(open_study(engine, "study"), 1, "more")
+    for _ in range(2):
+        with pytest.raises(PlatformError, match=r"the balance at local is \$0\.08, and this costs \$0\.96"):
+            again(engine, up)
+        with reading(engine) as session:
+            assert len(session.scalars(select(HitRow)).all()) == 1
+            assert session.scalars(select(AssignmentRow.row_replaced)).all() == [False]
+    with market_engine.begin() as connection:
+        connection.execute(text("UPDATE account SET available = 1000"))
+    assert again(engine, up).hits == 1
+    assert [hit["MaxAssignments"] for hit in listed()] == [2, 1]
 
 
 def _platform(up: Any) -> MTurk:
