@@ -102,7 +102,7 @@ def create_market_app(
     app.register_blueprint(health_blueprint(market, seals.name))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
-    log_rarely(app.logger.name, "humaneval.market.wire", "humaneval.market.questions.patterns")
+    log_rarely(app.logger.name, "humaneval.market.wire", "humaneval.patterns")
     beside = _application(site, {APART: True})
     app.extensions[_BESIDE] = beside
     for each in (app, beside):

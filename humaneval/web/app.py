@@ -45,6 +45,7 @@ MOST_BYTES = 2 * MAX_FORM_BYTES
 
 LOGS = (
     "humaneval.crowd.signatures",
+    "humaneval.patterns",
     "humaneval.store.together",
     "humaneval.web.ask",
     "humaneval.web.exclude",

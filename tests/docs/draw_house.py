@@ -71,6 +71,7 @@ GROUND = {
     "web_server",
     "request_turns",
     "giving_way",
+    "patterns",
     "timed_replies",
     "server_logs",
     "kinds",
