@@ -95,7 +95,7 @@ def create_market_app(
         clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, balance=balance, public_url=public_url, clock=clock))
     market = Market(engine, mode, clock)
-    crowds = Crowds(most_at_address, clock)
+    crowds = Crowds(most_at_address, clock, invited=invited)
     site = WorkerSite(market, seals, public_url, crowds=crowds, invited=invited, frames=frames)
     app = _application(site, {TOKEN: "", requesters.SIGNED: keys is not None, APART: False})
     app.register_blueprint(wire_blueprint(market, keys, clock))

@@ -36,8 +36,6 @@ class Pass(NamedTuple):
     links_revoked: int
     signed_out: int = -1
     """How often the worker had signed out; -1 in a link, which no sign-out ends."""
-    registered: bool = False
-    """Whether the worker chose the name. Of a link that the requester made, nothing says so."""
 
 
 class Seals:
@@ -56,11 +54,11 @@ class Seals:
 
     def cookie(self, bearer: Pass) -> str:
         """The value that keeps a worker signed in."""
-        return self._cookie.dumps(_said(bearer, 3))
+        return self._cookie.dumps(bearer)
 
     def link_token(self, bearer: Pass) -> str:
         """The end of a worker's own link. It is valid until it is revoked."""
-        return str(self._link.dumps(_said(bearer, 2)))
+        return str(self._link.dumps(bearer[:2]))
 
     def pass_of_link(self, token: str) -> Pass | None:
         """What the link with this end says; None if it is not valid."""
@@ -101,14 +99,8 @@ def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> Any:
         return None
 
 
-def _said(bearer: Pass, parts: int) -> list[Any]:
-    return [*bearer[:parts], *[True] * bearer.registered]
-
-
 def _pass(value: Any, parts: int) -> Pass | None:
-    if isinstance(value, list) and len(value) in (parts, parts + 1):
-        return Pass(*value[:parts])._replace(registered=len(value) > parts)
-    return None
+    return Pass(*value) if isinstance(value, list) and len(value) == parts else None
 
 
 def comes_from_elsewhere(request: Request, public_origin: str) -> bool:

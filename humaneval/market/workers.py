@@ -31,15 +31,27 @@ class Person(NamedTuple):
     """Whether the worker is blocked from seeing and accepting HITs."""
     unread: int = 0
     """How many messages they have not marked as read."""
-    registered: bool = False
-    """Whether they came by a name that they chose themselves, not by the link of an invitation by name."""
+
+    @property
+    def registered(self) -> bool:
+        """Whether they chose the name themselves, and the requester gave them no link since."""
+        return self.links_revoked < 0
 
 
-def sign_up(work: Transaction, name: str, country: str, *, new: bool = False, room: bool = True) -> Person:
+def sign_up(
+    work: Transaction,
+    name: str,
+    country: str,
+    *,
+    registers: bool = False,
+    new: bool = False,
+    room: bool = True,
+) -> Person:
     """The worker of this name, registered if they are new. A country that is given replaces an earlier one.
 
-    `new`: refuse a name that is taken, because its owner has a link of their own. `room`: whether there is
-    any for one more. Raises NotPossibleError.
+    `registers`: the worker does, and is not invited by the requester. `new`: refuse a name that is taken,
+    because its owner has a link of their own. `room`: whether there is any for one more.
+    Raises NotPossibleError.
     """
     # A name may have some spaces too many, but not a million: this runs while nobody else can write.
     name = _plain(name) if len(name) <= 10 * LONGEST_NAME else ""
@@ -54,10 +66,10 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False, ro
         )
     if worker is None:
         row = {"id": new_worker_id(), "name": name, "country": country}
-        made = {**row, "handle": _handle(name), "made_at": work.now}
+        made = {**row, "handle": _handle(name), "links_revoked": -registers, "made_at": work.now}
         number = work.connection.execute(_NEW, made).inserted_primary_key
         assert number is not None
-        return Person(number[0], row["id"], name, country)
+        return Person(number[0], row["id"], name, country, -registers)
     if new:
         raise NotPossibleError("That name is taken. If it is yours, use your own link.", 409)
     if country and country != worker.country:
@@ -84,20 +96,17 @@ def find_named(work: Transaction, name: str) -> Person | None:
 def find_bearer(work: Transaction, bearer: Pass | None) -> Person | None:
     """The worker that a link or a cookie names, unless it was revoked."""
     worker = None if bearer is None else _found(work, _WITH_ID, bearer.worker_id)
-    if bearer is None or worker is None:
-        return None
-    worker = worker._replace(registered=bearer.registered)
-    return worker if bearer in (pass_for(worker), signed_in_pass(worker)) else None
+    return worker if worker is not None and bearer in (pass_for(worker), signed_in_pass(worker)) else None
 
 
 def pass_for(worker: Person) -> Pass:
     """What this worker's link says now."""
-    return Pass(worker.id, worker.links_revoked, registered=worker.registered)
+    return Pass(worker.id, worker.links_revoked)
 
 
 def signed_in_pass(worker: Person) -> Pass:
     """What the cookie of this worker says now."""
-    return Pass(worker.id, worker.links_revoked, worker.signed_out, worker.registered)
+    return Pass(worker.id, worker.links_revoked, worker.signed_out)
 
 
 def revoke_links(work: Transaction, worker: Person) -> None:
@@ -126,7 +135,7 @@ def _handle(name: str) -> str:
 # Nearly every request needs these, so they are built once.
 _WORKERS, _BLOCKS, _MESSAGES = (table(each) for each in (Worker, WorkerBlock, Message))
 _PERSON = select(
-    *(_WORKERS.c[name] for name in Person._fields[:-3]),
+    *(_WORKERS.c[name] for name in Person._fields[:-2]),
     exists().where(_BLOCKS.c.worker_number == _WORKERS.c.number).label("blocked"),
     select(func.count())
     .where(_MESSAGES.c.worker_number == _WORKERS.c.number, _MESSAGES.c.read.is_(False))

@@ -25,13 +25,16 @@ NAMES_SECONDS = 3600.0
 
 
 class Crowds:
-    """The tasks in hand and the new names of each address. `most`: of either; None: nobody is counted."""
+    """The tasks in hand and the new names of each address. `most`: of either; None: nobody is counted.
 
-    def __init__(self, most: int | None, clock: Clock) -> None:
+    `invited`: nobody can work under the name of somebody who was invited.
+    """
+
+    def __init__(self, most: int | None, clock: Clock, *, invited: bool) -> None:
         def moment() -> float:
             return clock().timestamp()
 
-        self._counts = most is not None
+        self._counts, self._invited = most is not None, invited
         self.in_hand, self._names = (OpenForms[str](most or 0, moment) for _ in range(2))
         """By the ids of assignments, and of workers."""
 
@@ -50,7 +53,7 @@ class Crowds:
     def took(self, worker: Person, assignment: Assignment, now: datetime) -> None:
         """Count what a worker has accepted. Raises NotPossibleError if their address has too much in hand."""
         crowded = assignment.id not in self.in_hand and self.in_hand.is_crowded(_address())
-        if self._counts and worker.registered and crowded:
+        if crowded and self._does_count(worker):
             _tell("tasks are in hand at", self.in_hand.most)
             raise NotPossibleError(
                 f"People at your network address have {self.in_hand.most} tasks in hand. Try again when they"
@@ -69,8 +72,11 @@ class Crowds:
         """The work in hand that gives way if nothing is left where this request comes from, by its ids."""
         return self.in_hand.that_give_way(_address())
 
+    def _does_count(self, worker: Person) -> bool:
+        return self._counts and (worker.registered or not self._invited)
+
     def _count(self, worker: Person, assignment: Assignment, now: datetime) -> None:
-        if self._counts and worker.registered:
+        if self._does_count(worker):
             left = (assignment.deadline - now).total_seconds()
             # Twice the expected time is all that there is: who answers at all may use it.
             self.in_hand.begun(_address(), assignment.id, seconds=left, expected=left / 2)

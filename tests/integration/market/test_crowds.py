@@ -29,7 +29,7 @@ class Panel:
     """A marketplace that others reach, where one address may have `most` tasks in hand."""
 
     def __init__(self, engine: Engine, clock: TestClock, most: int | None) -> None:
-        self.engine, self.clock, self.most = engine, clock, most
+        self.engine, self.clock, self.most, self.invited_only = engine, clock, most, True
         self.restart()
         self.market = Market(engine, Mode.LOCAL, clock)
 
@@ -40,7 +40,7 @@ class Panel:
             public_url=SITE,
             clock=self.clock,
             keys=KEYS,
-            invited=True,
+            invited=self.invited_only,
             most_at_address=self.most,
         )
         self.client = app.test_client(use_cookies=False)
@@ -241,6 +241,18 @@ def test_who_registered_counts_by_their_own_link_too(panel: Make) -> None:
     back = Visitor(market, STRANGER, own)
     assert took(back.accepts()) == [True]
     assert back.accepts().startswith("429")
+
+
+def test_where_any_name_will_do_the_names_of_invited_people_count_too(panel: Make) -> None:
+    market = panel(1)
+    for _ in range(2):
+        market.hit(9)
+    market.invited(HALL, "Ada")
+    market.invited_only = False
+    market.restart()
+    ada = market.registers(STRANGER, "Ada")
+    assert took(ada.accepts()) == [True]
+    assert ada.accepts().startswith("429")
 
 
 def test_after_a_restart_a_task_counts_from_when_its_page_is_asked_for(panel: Make, clock: TestClock) -> None:
