@@ -21,7 +21,7 @@ from humaneval.crowd.link import (
     read_people,
 )
 from humaneval.crowd.panels import require_secret
-from humaneval.crowd.publish import PublishResult, publish_hits
+from humaneval.crowd.publish import PublishResult, moved_links, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.published_hits import links_of
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -78,6 +78,8 @@ def publish_links(
         _tell_plan(plan, options)
         return
     result = publish_hits(at, public_url=public_url)
+    if moved := moved_links(at, public_url, invitations):
+        say(f"Note: {moved}. Whoever has them may find no form there: hand these out instead.", err=True)
     made = links_of(at.study, at.platform.endpoint, invitations)
     if listed is not None and links.out is not None:
         write_whole(links.out, listed.with_links(made).encode("utf-8-sig"), private=True)

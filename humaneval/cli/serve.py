@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import click
+from sqlalchemy import select
 
 from humaneval.cli.context import App, say, with_app
+from humaneval.crowd.publish import leads_elsewhere
+from humaneval.crowd.published_hits import published_at
+from humaneval.errors import HumanEvalError
 from humaneval.settings import DEFAULT, KEPT, reached_at
+from humaneval.store.engine import reading
 from humaneval.store.heartbeat import beat
+from humaneval.store.tables import StudyRow
 from humaneval.web.app import create_app, run
 from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
@@ -52,9 +60,23 @@ def serve(app: App, host: str | None, port: int | None, with_pages: bool) -> Non
             say("Give this address only to people who may see everything about your studies.", err=True)
         if not answers:
             say(f"HITs and links lead to {public}, not here: set public_url to {here}.", err=True)
+        for moved in _elsewhere(app):
+            say(f"Note: {moved}.", err=True)
         say("Press Ctrl-C to stop.", err=True)
 
     run(application, host, port, announce)
+
+
+def _elsewhere(app: App) -> Iterator[str]:
+    """How HITs and links of studies lead people elsewhere."""
+    with reading(app.engine) as session:
+        names = session.scalars(select(StudyRow.name).order_by(StudyRow.id)).all()
+    for name in names:
+        with suppress(HumanEvalError):  # keys or questions that serving others does not need
+            study = app.study(name)
+            for endpoint in published_at(study):
+                if moved := leads_elsewhere(app.at(endpoint, study), app.settings.public_url):
+                    yield moved
 
 
 def _answers(app: App, public: str, here: str) -> bool:

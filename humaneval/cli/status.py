@@ -68,7 +68,9 @@ def status(app: App, study: str, with_books: bool, panel_list: Path | None, as_j
     for line in lines:
         open_yet = line.hits_up and line.submitted < line.planned
         if open_yet and (moved := leads_elsewhere(up[line.endpoint], app.settings.public_url)):
-            said[line.endpoint].insert(1, Line(f"{moved}, so they must be served there.", waits=True))
+            again = ", or handed out again" if line.endpoint == "link" else ""
+            must = f"S{moved[1:]}, so they must be served there{again}."
+            said[line.endpoint].insert(1, Line(must, waits=True))
     told = [each for of_endpoint in said.values() for each in of_endpoint] or [
         unpublished(study, put_up(opened))
     ]

@@ -3,21 +3,30 @@ first."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.costs import BONUS, bonus_kinds, payment_writes
+from humaneval.crowd.bonus_tried import (
+    MINUTE,
+    PREPARED,
+    PREPARED_AT,
+    TOTAL,
+    alike,
+    never_paid,
+    shown_by_of,
+    subject_of,
+)
+from humaneval.crowd.costs import BONUS
 from humaneval.crowd.find_assignment import find_assignment, paid_meanwhile, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
 from humaneval.crowd.lost_work import lost_work, refuse_by_link
-from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import Intent, dropped, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Cost
@@ -32,14 +41,9 @@ from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
-from humaneval.text import PAYING, command
+from humaneval.text import command
 
 MAX_PURPOSE = 100
-PREPARED, TOTAL, PREPARED_AT = "prepared", "total", "prepared_at"
-"""Where the id, the sum and the time of a payment that was set up stand in the request."""
-SHOWN_WITHIN = timedelta(days=1)
-"""How long a payment may be on its way, or made and not shown yet."""
-MINUTE = "%Y-%m-%d %H:%M UTC"
 
 
 class BonusPaid(NamedTuple):
@@ -133,7 +137,7 @@ def _paid(
             with writing(at.engine) as session:
                 hold_study(session, at.id)
                 line = session.get(PaymentRow, bonus.payment_id)
-                if line is not None and _never_paid(session, line):
+                if line is not None and never_paid(session, line):
                     session.delete(line)  # the person is still unpaid, and may never be paid this way
         raise
 
@@ -177,8 +181,6 @@ class _Bonus(NamedTuple):
     worker: str
     amount: Decimal
     reason: str
-    alike: int
-    """How many other bonuses look the same at the platform."""
     prepared: str
     """The id of the payment that an earlier try had set up."""
     shown_by: datetime | None
@@ -215,7 +217,7 @@ def _payment(session: Session, at: StudyAtPlatform, work: AssignmentRow, terms: 
         session.add(payment)
         session.flush()
         return payment
-    if _never_paid(session, payment):
+    if never_paid(session, payment):
         payment.amount, payment.fee, payment.reason = terms.amount, terms.fee, terms.reason
         payment.state = state
     if payment.amount != terms.amount:
@@ -232,7 +234,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         study_id=at.id,
         endpoint=at.endpoint,
         operation=BONUS,
-        subject=_subject(work, payment),
+        subject=subject_of(work, payment),
         key=session.get_one(HitRow, work.hit_id).key,
         request={"amount": str(payment.amount), "reason": payment.reason},
     )
@@ -243,9 +245,8 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
         external_worker_id(session, work.worker_id),
         payment.amount,
         payment.reason,
-        _alike(session, at, work, payment, sure=_shown_by(row) is not None),
         row.request.get(PREPARED, ""),
-        _shown_by(row),
+        shown_by_of(row),
         payment.amount + payment.fee,
         payment.kind == BONUS and work.state not in COLLECTED,
     )
@@ -254,7 +255,7 @@ def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, paymen
 def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
     """Pay, and say whether it was this call that paid, or that finished a try which paid."""
 
-    def pay() -> bool:
+    def pay() -> _Done:
         # An earlier try may have paid, also one that is forgotten because an older copy of the database was
         # put back. The platform forgets the token after a while, but not the payment.
         paid = [
@@ -262,8 +263,10 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
             for there in at.platform.bonuses(bonus.assignment)
             if there.amount == bonus.amount and there.reason in (None, bonus.reason)
         ]
-        if len(paid) > bonus.alike:
-            return bonus.intent.attempted
+        with reading(at.engine) as session:
+            others = _others(session, at, bonus)
+        if len(paid) > others:
+            return _Done(bonus.intent.attempted, len(paid))
         if bonus.shown_by is not None:
             raise _not_shown(at, bonus, bonus.shown_by)
         if bonus.given_back:
@@ -275,9 +278,15 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
             raise error
         token = _prepared(at, bonus) or bonus.intent.token
         at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, token)
-        return True
+        return _Done(True)
 
-    def record(session: Session, _: bool) -> dict[str, str]:
+    def record(session: Session, done: _Done) -> dict[str, str]:
+        if done.shown is not None:
+            hold_study(session, at.id)
+            if done.shown <= _others(session, at, bonus):
+                raise PlatformError(
+                    "another program has entered the payment that is shown", "Run the same command again."
+                )
         paid = session.get_one(PaymentRow, bonus.payment_id)
         paid.state, paid.paid_at = "paid", now()
         total = session.get_one(OutboxRow, bonus.intent.id).request.get(TOTAL)
@@ -285,7 +294,23 @@ def _pay(at: StudyAtPlatform, bonus: _Bonus) -> bool:
             paid.fee = Decimal(total) - paid.amount
         return {"amount": str(bonus.amount)}
 
-    return perform(at.engine, bonus.intent, pay, record)
+    return perform(at.engine, bonus.intent, pay, record).by_this
+
+
+class _Done(NamedTuple):
+    """Whether this call paid, or finished a try which paid; and how many payments alike the platform shows,
+    if one of them is taken for this bonus."""
+
+    by_this: bool
+    shown: int | None = None
+
+
+def _others(session: Session, at: StudyAtPlatform, bonus: _Bonus) -> int:
+    """How many of the payments that the platform shows belong to other bonuses."""
+    payment = session.get(PaymentRow, bonus.payment_id)
+    if payment is None:
+        raise dropped()
+    return alike(session, at, payment, sure=bonus.shown_by is not None)
 
 
 def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
@@ -312,14 +337,6 @@ def _prepared(at: StudyAtPlatform, bonus: _Bonus) -> str:
     return prepared.id
 
 
-def _shown_by(row: OutboxRow) -> datetime | None:
-    """When the platform shows the payment that an earlier try had set up, if it was made; else None."""
-    if row.state != "pending" or PREPARED not in row.request:
-        return None
-    at = row.request.get(PREPARED_AT)
-    return (datetime.fromisoformat(at) if at else row.attempted_at or now()) + SHOWN_WITHIN
-
-
 def _not_shown(at: StudyAtPlatform, bonus: _Bonus, shown_by: datetime) -> PlatformError:
     what = f"a bonus of {at.sign}{bonus.amount} for {bonus.assignment}"
     if now() < shown_by:
@@ -335,65 +352,3 @@ def _not_shown(at: StudyAtPlatform, bonus: _Bonus, shown_by: datetime) -> Platfo
     )
     error.never_done = True
     return error
-
-
-def _subject(work: AssignmentRow, payment: PaymentRow) -> str:
-    what = f"purpose {payment.purpose}" if payment.kind == BONUS else payment.kind
-    return f"assignment {work.external_id} worker {work.worker_id} {what}"
-
-
-def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
-    """Raise PlatformError if the platform shows a bonus for this work that our books do not have as paid."""
-    with reading(at.engine) as session:
-        for row in payment_writes(session, work):
-            shown_by = _shown_by(row)
-            if shown_by is not None and now() < shown_by:
-                raise PlatformError(
-                    f"a payment for {work.external_id} was sent to {at.endpoint} and does not show there yet",
-                    f"Nothing was entered. It may still show until {shown_by:{MINUTE}}. Try again then.",
-                )
-        known = select(PaymentRow.amount).where(
-            PaymentRow.assignment_id == work.id, PaymentRow.state == "paid", ~PaymentRow.elsewhere
-        )
-        booked = Counter(session.scalars(known.where(PaymentRow.kind.in_(bonus_kinds(at)))))
-    unknown = Counter(there.amount for there in at.platform.bonuses(work.external_id)) - booked
-    for amount in unknown:
-        enters = command("compensate", at.name, work.external_id, "--to", at.endpoint, *PAYING)
-        raise PlatformError(
-            f"{at.endpoint} shows a bonus of {at.sign}{amount} for {work.external_id} that the books lack",
-            f"Nothing was entered. With this sum, this enters it, and pays nothing again: `{enters}`",
-        )
-
-
-def _never_paid(session: Session, payment: PaymentRow) -> bool:
-    """Whether it is certain that nothing was paid, because nothing was due or the platform refused. Then the
-    payment can still change."""
-    work = session.get_one(AssignmentRow, payment.assignment_id)
-    row = session.scalar(
-        select(OutboxRow).where(
-            OutboxRow.endpoint == payment.endpoint,
-            OutboxRow.operation == BONUS,
-            OutboxRow.subject == _subject(work, payment),
-        )
-    )
-    return payment.state != "paid" and (row is None or row.state == "refused")
-
-
-def _alike(
-    session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: PaymentRow, *, sure: bool
-) -> int:
-    """How many other bonuses for the same work look the same at the platform, and were or may have been paid;
-    with `sure`, only those that were: of several that may have been paid, one is as good as another."""
-    alike = select(PaymentRow).where(
-        PaymentRow.assignment_id == work.id,
-        PaymentRow.kind.in_(bonus_kinds(at)),
-        PaymentRow.amount == payment.amount,
-        PaymentRow.id != payment.id,
-        ~PaymentRow.elsewhere,
-    )
-    if sure:
-        alike = alike.where(PaymentRow.state == "paid")
-    if not at.platform.endpoint.plain_bonuses:
-        alike = alike.where(PaymentRow.reason == payment.reason)
-    others = session.scalars(alike)
-    return sum(not _never_paid(session, other) for other in others)

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.bonus import refuse_unknown_bonus
+from humaneval.crowd.bonus_tried import refuse_unknown_bonus
 from humaneval.crowd.compensation_hit import withdraw_hit
 from humaneval.crowd.costs import payment_writes, withdraw_payments
 from humaneval.crowd.letter_text import plain_words

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.adopt import Orphan, adopt, hit_id_of, hit_of, record_up
@@ -16,6 +16,7 @@ from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.hit_terms import QUESTION, TERMS, Difference, figures, unaccepted
+from humaneval.crowd.link import Invitation
 from humaneval.crowd.more_places import MorePlaces, places_to_give
 from humaneval.crowd.outbox import (
     TOGETHER,
@@ -29,10 +30,10 @@ from humaneval.crowd.outbox import (
 )
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.plan_differences import differing, look
-from humaneval.crowd.platform import PROLIFIC, Offer, Published
+from humaneval.crowd.platform import LINK, PROLIFIC, Offer, Published
 from humaneval.crowd.prolific.answered import CODES
 from humaneval.crowd.publish_plan import drop_untried, refuse_lacking
-from humaneval.crowd.published_hits import PUBLISH, hits_of, known_gone, preview_urls, up
+from humaneval.crowd.published_hits import PUBLISH, hits_of, hits_of_links, known_gone, preview_urls, up
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.signatures import with_secret
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -118,14 +119,13 @@ def leads_elsewhere(at: StudyAtPlatform, public_url: str) -> str:
             if hit.expires_at is None or hit.expires_at > now()
         ]
         subjects = {f"hit {hit.id}" for hit in (*hits[:1], *hits[-1:])}
-        of_study = (OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint)
-        wrote = select(OutboxRow).where(*of_study, OutboxRow.operation == PUBLISH)
-        for row in session.scalars(wrote.where(OutboxRow.subject.in_(subjects))):
+        for row in session.scalars(_wrote(at).where(OutboxRow.subject.in_(subjects))):
             here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
             if row.request.get(TERMS, {}).get(QUESTION) not in (None, here.get(QUESTION)):
+                what = "links" if at.endpoint == LINK else f"HITs at {at.endpoint}"
                 return (
-                    f"HITs of study {at.name!r} at {at.endpoint} lead people to forms at another address"
-                    f" than {public_url}"
+                    f"study {at.name!r} has {what} that lead people to forms at another address than"
+                    f" {public_url}"
                 )
     return ""
 
@@ -139,6 +139,24 @@ def refuse_moved(at: StudyAtPlatform, public_url: str) -> None:
             f" the forms there. If it is lost, take them down first:"
             f" {command('expire', at.name, '--to', at.endpoint)}",
         )
+
+
+def moved_links(at: StudyAtPlatform, public_url: str, again: Sequence[Invitation]) -> str:
+    """As `leads_elsewhere`. The links `again` are handed out once more, and from now on lead here."""
+    if moved := leads_elsewhere(at, public_url):
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
+            subjects = [f"hit {hit.id}" for hit in hits_of_links(session, at.study, at.endpoint, again)]
+            for row in session.scalars(_wrote(at).where(OutboxRow.subject.in_(subjects))):
+                here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
+                row.request = {**row.request, TERMS: here}
+    return moved
+
+
+def _wrote(at: StudyAtPlatform) -> Select[OutboxRow]:
+    """What was written to the platform to put HITs up."""
+    of_study = (OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint)
+    return select(OutboxRow).where(*of_study, OutboxRow.operation == PUBLISH)
 
 
 def _give_places(at: StudyAtPlatform, keys: Collection[str] | None) -> None:

@@ -31,7 +31,7 @@ from humaneval.crowd.review import lost_assignments
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, SIGNS
-from humaneval.store.engine import writing
+from humaneval.store.engine import reading, writing
 from humaneval.store.responses import rows_in
 from humaneval.store.tables import AssignmentRow, DeletedFormRow, HitRow, OutboxRow
 from humaneval.store.types import now
@@ -133,7 +133,11 @@ def plan_hits(
         _refuse_promise(at)
     _refuse_other_currency(at)
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
-    balance = None if dry_run or at.endpoint in UNASKED else at.platform.balance()
+    balance = None
+    if not (dry_run or at.endpoint in UNASKED) and _was_planned(
+        at
+    ):  # the first plan is dropped by publish_hits
+        balance = at.platform.balance()
     plan = _stored(at, static, top_up, invitations, dry_run=dry_run, most=balance)
     if not ((dry_run and plan.hits) or _lacks(plan, balance)) or at.endpoint in UNASKED:
         return plan
@@ -154,6 +158,12 @@ def refuse_lacking(at: StudyAtPlatform, balance: Decimal, cost: Decimal) -> None
             f"the balance at {at.endpoint} is {at.sign}{balance}, and this costs {at.sign}{cost}",
             f"Nothing was published. {at.platform.endpoint.add_funds}, or make the study smaller.",
         )
+
+
+def _was_planned(at: StudyAtPlatform) -> bool:
+    with reading(at.engine) as session:
+        there = select(HitRow.id).where(HitRow.study_id == at.id, HitRow.endpoint == at.endpoint)
+        return session.scalar(there.limit(1)) is not None
 
 
 def _lacks(plan: PublishPlan, balance: Decimal | None) -> bool:

@@ -109,21 +109,26 @@ def is_static(study: Study, endpoint: str) -> bool:
         return any(hit.row_id is not None for hit in hits_of(session, study, endpoint))
 
 
+def hits_of_links(
+    session: Session, study: Study, endpoint: str, invitations: Sequence[Invitation]
+) -> list[HitRow]:
+    """The links of invitations that are up, in their order."""
+    rows = session.scalars(
+        select(OutboxRow).where(
+            OutboxRow.study_id == study.id,
+            OutboxRow.endpoint == endpoint,
+            OutboxRow.operation == INVITE,
+        )
+    )
+    hits = {row.subject: row.request["hit"] for row in rows}
+    return [session.get_one(HitRow, hits[f"{study.name}: {each.subject}"]) for each in invitations]
+
+
 def links_of(study: Study, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
     """The addresses of invitations that are up, in their order."""
     with reading(study.engine) as session:
-        rows = session.scalars(
-            select(OutboxRow).where(
-                OutboxRow.study_id == study.id,
-                OutboxRow.endpoint == endpoint.name,
-                OutboxRow.operation == INVITE,
-            )
-        )
-        keys = {row.subject: session.get_one(HitRow, row.request["hit"]).key for row in rows}
-        return [
-            endpoint.preview_url.format(type=keys[f"{study.name}: {invitation.subject}"])
-            for invitation in invitations
-        ]
+        hits = hits_of_links(session, study, endpoint.name, invitations)
+        return [endpoint.preview_url.format(type=hit.key) for hit in hits]
 
 
 def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:

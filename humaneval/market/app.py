@@ -37,7 +37,7 @@ from humaneval.market.security import Seals
 from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
-from humaneval.server_logs import log_rarely
+from humaneval.server_logs import QuietFlask, log_rarely
 from humaneval.store.types import now
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class _Templates(Environment):
             return super().get_template(name, parent, globals)
 
 
-class _Pages(Flask):
+class _Pages(QuietFlask):
     jinja_environment = _Templates
 
 

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from flask import Flask, request
+from flask import Flask
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Connection, Engine
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -18,7 +18,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.giving_way import OpenForms
-from humaneval.server_logs import failure, log_rarely
+from humaneval.server_logs import QuietFlask, log_rarely
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
@@ -54,13 +54,6 @@ LOGS = (
 """Whose lines visitors can bring about, beside those of the application."""
 
 
-class _App(Flask):
-    """Flask, but its log names no address and no message of an error: these may hold ids of people."""
-
-    def log_exception(self, exc_info: Any) -> None:
-        self.logger.error("%s %s failed: %s", request.method, request.url_rule, failure(exc_info[1]))
-
-
 def create_app(
     settings: Settings,
     engine: Engine,
@@ -82,7 +75,7 @@ def create_app(
     infilling page if there is a `requester_desk`.
     `checker` asks Prolific about its people.
     """
-    app = _App(__name__, static_folder=None, template_folder=None)
+    app = QuietFlask(__name__, static_folder=None, template_folder=None)
     log_rarely(app.logger.name, *LOGS)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -16,7 +18,7 @@ from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
 from humaneval.crowd.prolific.advice import account_lines
-from humaneval.crowd.prolific.client import ProlificClient
+from humaneval.crowd.prolific.client import ProlificClient, reason_in
 from humaneval.crowd.prolific.completion_codes import OUTCOMES, codes_from
 from humaneval.crowd.prolific.draft import body, refuse, terms_of
 from humaneval.crowd.prolific.platform import Prolific
@@ -465,3 +467,73 @@ def test_P38_a_draft_that_is_corrected_without_an_answer_is_looked_up(server: An
     with pytest.raises(PlatformError, match="made the draft D with another reward: 999, not 150"):
         platform.publish(offer(), "token")
     assert server.calls("POST") == []
+
+
+ODD: list[Any] = [
+    [],
+    [1],
+    {"results": 1},
+    {"results": {"id": "x"}},
+    {"results": [1]},
+    {"results": [[]], "meta": {"count": "many"}},
+    {"results": [{"id": "x"}], "meta": 3, "_links": 5},
+    {"results": [{"id": "x"}], "_links": {"next": "further"}},
+    {"results": [{"id": "x"}], "_links": {"next": {"href": "http://[::1"}}},
+    {"results": [{"id": "x", "bonus_payments": [{}], "started_at": []}]},
+    {"id": [], "status": {}, "available_balance": {}, "currency_code": 5, "is_deleted": []},
+    {"total_available_places": "many", "reward": []},
+    {"total_available_places": 1e300, "maximum_allowed_time": "1e999999999"},
+    {"total_available_places": "9" * 5000, "name": 5, "filters": [{"selected_values": 5}]},
+    {"filters": [{"selected_filters": 7, "selected_range": 7}], "ACTIVE": {}, "total_available_places": True},
+]
+"""Replies that no document promises."""
+
+
+@pytest.mark.parametrize("reply", ODD, ids=[str(number) for number in range(len(ODD))])
+def test_an_odd_reply_ends_in_one_line_whatever_was_asked(
+    server: Answers, monkeypatch: pytest.MonkeyPatch, reply: Any
+) -> None:
+    platform = Prolific(
+        prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1", wait=lambda seconds: None
+    )
+    account = platform.account
+    account._workspace = "w1"
+    monkeypatch.setattr(platform._submitted, "away", lambda study: [])  # there are no tables
+    server.next = lambda method, path: reply  # type: ignore[method-assign]  # whatever was asked
+    asked: list[Callable[[], Any]] = [
+        account.balance,
+        account.currency,
+        account.pay_advice,
+        lambda: account.cost(Decimal("1.00"), 3),
+        lambda: account.has_group("g1"),
+        lambda: account.group("g", "of ours"),
+        lambda: Account(platform._client, "p1").workspace,
+        platform.check_access,
+        lambda: platform.find(["fKEY"]),
+        lambda: platform.publish(offer(), "token"),
+        lambda: platform.standing("s1"),
+        lambda: platform.sessions("s1"),
+        lambda: platform.session("a1"),
+        lambda: platform.more_places("s1", 9),
+        lambda: platform.prepare_bonus("a1", Decimal("0.50")),
+        lambda: platform._transition("s1", "START", "PAUSED"),
+        lambda: platform.hooks.secrets("w1"),
+        lambda: platform.hooks.subscriptions("w1"),
+        lambda: platform.hooks.new_secret("w1"),
+    ]
+    for ask in asked:
+        with suppress(PlatformError, SettingsError):
+            ask()
+
+
+def test_a_transition_whose_reply_names_no_study_is_of_the_study(server: Answers) -> None:
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1")
+    server.to("POST", "/studies/s1/transition/", {"status": "ACTIVE"})
+    assert platform._transition("s1", "PUBLISH", "UNPUBLISHED") == {"id": "s1", "status": "ACTIVE"}
+
+
+def test_an_error_of_many_levels_has_no_reason() -> None:
+    deep: Any = "too low"
+    for _ in range(900):
+        deep = [deep]
+    assert reason_in(json.dumps({"error": deep}).encode()) == ""

@@ -77,12 +77,11 @@ class Account:
     def pay_advice(self) -> PayAdvice:
         """The lowest and the recommended pay by the hour. The first of the list is the newest."""
         currency = self.currency()
-        told = self._client.read(
+        listed = self._client.items(
             "read the pay recommendations",
             "/reward-recommendations/",
             {"workspace_id": self.workspace, "currency": currency},
         )
-        listed = told.get("results", []) if isinstance(told, dict) else told
         first: dict[str, Any] = next(
             (each for each in listed if each.get("currency", currency) == currency), {}
         )

@@ -114,9 +114,29 @@ class ProlificClient:
         tries: int = TRIES,
         seconds: float | None = None,
     ) -> Any:
-        """What a GET gives. `what` says in messages what it is about, as in "look up a study". `seconds`: how
-        long each try may be silent, if that is not as usual."""
-        found = self._patiently(what, "GET", _with_query(path, query or {}), None, tries, seconds)
+        """The object that a GET gives. `what` says in messages what it is about, as in "look up a study".
+        `seconds`: how long each try may be silent, if that is not as usual."""
+        found = self._got(what, path, query, tries, seconds)
+        if not isinstance(found, dict):
+            raise self._odd(what)
+        return found
+
+    def items(self, what: str, path: str, query: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
+        """The objects of a list, which may stand in an object."""
+        return self._listed(what, self._got(what, path, query))
+
+    def _listed(self, what: str, page: Any) -> list[dict[str, Any]]:
+        found = (page.get("results") or []) if isinstance(page, dict) else page
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise self._odd(what)
+        return found
+
+    def _odd(self, what: str) -> PlatformError:
+        said = f"{self._url} answered with something else than was asked for: could not {what}"
+        return PlatformError(said, nothing_done=True)
+
+    def _got(self, what: str, path: str, query: Mapping[str, object] | None, *patience: Any) -> Any:
+        found = self._patiently(what, "GET", _with_query(path, query or {}), None, *(patience or (TRIES,)))
         if not isinstance(found, (dict, list)):
             raise PlatformError(
                 f"{self._url} could not {what}: it answered with a page, which the API does not do",
@@ -178,15 +198,16 @@ class ProlificClient:
         full = 0
         for number in range(1, MOST_PAGES + 1):
             try:
-                page = self.read(what, path, asked)
+                page = self._got(what, path, asked)
             except PlatformError as error:
                 if error.code != "404" or number == 1:
                     raise
                 page = {}
-            page = page if isinstance(page, dict) else {"results": page}
-            items = page.get("results") or []
-            total = (page.get("meta") or {}).get("count")
-            counted = total if counted is None else counted
+            items = self._listed(what, page)
+            page = page if isinstance(page, dict) else {}
+            meta, links = page.get("meta"), page.get("_links")
+            total = meta.get("count") if isinstance(meta, dict) else None
+            counted = total if counted is None and isinstance(total, int) else counted
             full, before = full or len(items), len(seen)
             seen.update(str(item.get("id")) for item in items)
             for item in items:
@@ -195,9 +216,8 @@ class ProlificClient:
                     yield item
             if len(seen) == before:
                 return counted
-            links = page.get("_links")
             if isinstance(links, dict) and "next" in links:
-                following = (links["next"] or {}).get("href")
+                following = links["next"].get("href") if isinstance(links["next"], dict) else None
                 if not following:
                     return counted
                 asked = {**asked, **self._query_of(what, str(following))}
@@ -215,8 +235,7 @@ class ProlificClient:
         offset = full = 0
         seen: set[str] = set()
         while True:
-            page = self.read(what, path, {"limit": PAGE_SIZE, "offset": offset, **query})
-            items = page.get("results", []) if isinstance(page, dict) else page
+            items = self.items(what, path, {"limit": PAGE_SIZE, "offset": offset, **query})
             new = [item for item in items if str(item.get("id")) not in seen]
             yield from new
             full = full or len(items)
@@ -227,7 +246,10 @@ class ProlificClient:
 
     def _query_of(self, what: str, following: str) -> dict[str, str]:
         """The parameters of the next page, which is asked for at our own host only: the token goes along."""
-        there = urlsplit(following)
+        try:
+            there = urlsplit(following)
+        except ValueError:  # a host in brackets that is none
+            raise self._odd(what) from None
         if there.netloc and there.hostname != urlsplit(self._url).hostname:
             raise self._elsewhere(what, there.hostname or "")
         return dict(parse_qsl(there.query))
@@ -335,7 +357,10 @@ def reason_in(body: bytes) -> str:
             said = next((part for part in parts if part), said)
         else:
             said = error
-    return _flat(said)
+    try:
+        return _flat(said)
+    except RecursionError:
+        return ""
 
 
 def _flat(said: object) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from humaneval.crowd.platform import Offer, Terms
 from humaneval.crowd.prolific.completion_codes import OUTCOMES
-from humaneval.crowd.prolific.submission import major, minor, moment_of
+from humaneval.crowd.prolific.submission import major, minor, moment_of, whole
 from humaneval.errors import UsageError
 
 NAME = "humaneval "
@@ -137,12 +137,12 @@ def terms_of(study: Mapping[str, Any]) -> Terms:
     )
     return Terms(
         reward=None if reward is None else major(reward),
-        places=None if places is None else int(places),
-        assignment_seconds=None if minutes is None else int(minutes) * 60,
+        places=None if places is None else whole(places),
+        assignment_seconds=None if minutes is None else whole(minutes) * 60,
         made_at=moment_of(study.get("published_at")) or moment_of(study.get("date_created")),
         question=hashlib.sha256(url.encode()).hexdigest()[:12] if isinstance(url, str) else None,
         requirements=filters_text(asked) if isinstance(asked, list) else None,
-        title=study.get("name"),
+        title=None if study.get("name") is None else str(study["name"]),
     )
 
 
@@ -158,7 +158,8 @@ def filters_text(asked: Sequence[Any]) -> str:
 def _filter(each: Any) -> str:
     if not isinstance(each, dict):
         return str(each)
-    if each.get("selected_filters"):
+    if isinstance(each.get("selected_filters"), list):
         return f"{each.get('filter_id')} ({filters_text(each['selected_filters'])})"
-    values = each.get("selected_range") or sorted(map(str, each.get("selected_values") or ()))
+    values = each.get("selected_range") or each.get("selected_values") or []
+    values = sorted(map(str, values)) if isinstance(values, list) else values
     return f"{each.get('filter_id')} {json.dumps(values, sort_keys=True, ensure_ascii=False)}"

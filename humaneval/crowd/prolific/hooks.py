@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from humaneval.crowd.prolific.client import ProlificClient
@@ -23,8 +23,8 @@ class Hooks:
 
     def secrets(self, workspace: str) -> list[str]:
         """The secrets of a workspace; "" for one that is not shown."""
-        told = self._client.read("list secrets", "/hooks/secrets/", {"workspace_id": workspace})
-        return [_secret(each) for each in _listed(told)]
+        listed = self._client.items("list secrets", "/hooks/secrets/", {"workspace_id": workspace})
+        return [_secret(each) for each in listed]
 
     def new_secret(self, workspace: str) -> str:
         """Make a secret, which replaces the old one."""
@@ -32,8 +32,8 @@ class Hooks:
 
     def subscriptions(self, workspace: str) -> Sequence[dict[str, Any]]:
         """Every subscription of a workspace."""
-        told = self._client.read("list subscriptions", "/hooks/subscriptions/", {"workspace_id": workspace})
-        return _listed(told)
+        of = {"workspace_id": workspace}
+        return self._client.items("list subscriptions", "/hooks/subscriptions/", of)
 
     def subscribe(self, workspace: str, kind: str, target: str) -> Subscribed:
         """Subscribe to one kind of event. Nothing is sent before it is confirmed."""
@@ -53,9 +53,5 @@ class Hooks:
         self._client.set("unsubscribe", "DELETE", f"/hooks/subscriptions/{subscription}/", None)
 
 
-def _listed(told: Any) -> list[Any]:
-    return list(told.get("results") or ()) if isinstance(told, dict) else list(told)
-
-
-def _secret(told: Any) -> str:
-    return str(told.get("value") or told.get("secret") or "") if isinstance(told, dict) else ""
+def _secret(told: Mapping[str, Any]) -> str:
+    return str(told.get("value") or told.get("secret") or "")

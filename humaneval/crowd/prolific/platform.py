@@ -39,6 +39,7 @@ from humaneval.crowd.prolific.submission import (
     Session,
     major,
     status_of,
+    whole,
 )
 from humaneval.crowd.prolific.submitted import Submitted
 from humaneval.errors import PlatformError, UsageError
@@ -141,16 +142,16 @@ class Prolific:
         """Change a study's state, once. If the answer is lost, its state says whether it was changed."""
         path, what = f"{study_path(study)}transition/", f"{action.lower()} a study"
         try:
-            return dict(self._client.send(what, path, {"action": action}) or {"id": study})
+            return {"id": study, **self._client.send(what, path, {"action": action})}
         except PlatformError:
             there = self._client.read("look up a study", study_path(study))
             if status_of(there.get("status")) == before:
                 raise
-            return dict(there)
+            return {"id": study, **there}
 
     def more_places(self, external_id: str, places: int) -> None:
         there = self._client.read("look up a study", study_path(external_id))
-        if int(there["total_available_places"]) >= places:
+        if whole(there["total_available_places"]) >= places:
             return
         self._only_live("give more places")
         wanted = {"total_available_places": places}

@@ -141,6 +141,21 @@ def major(amount: object) -> Decimal:
         raise PlatformError(f"Prolific says {quoted(str(amount), 100)} where an amount should be") from None
 
 
+def whole(number: object) -> int:
+    """A whole number of less than ten digits. Raises PlatformError for anything else.
+
+    >>> whole("30")
+    30
+    """
+    try:
+        found = Decimal(str(number))
+        if isinstance(number, bool) or not abs(found) < 10**9 or found % 1:
+            raise ArithmeticError
+        return int(found)
+    except ArithmeticError:
+        raise PlatformError(f"Prolific says {quoted(str(number), 100)} where a number should be") from None
+
+
 def _amounts(told: object) -> tuple[Decimal, ...] | None:
     """Paid bonuses; None if there is no list of amounts."""
     try:

@@ -16,13 +16,15 @@ from humaneval.market.prolific_standin.api import account, groups, hooks, studie
 from humaneval.market.prolific_standin.api.calls import BASE, EXTENSION, http_error
 from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.faults import bring_about
+from humaneval.server_logs import QuietFlask
 
 MOST_BYTES = 4 * 1024 * 1024
 
 
 def create_prolific_app(books: Books, faults: Faults | None = None) -> Flask:
     """The application over an opened file. With `faults`, they happen, and can be changed while it runs."""
-    app = Flask(__name__, static_folder=str(Path(__file__).parents[1] / "static"), static_url_path="/static")
+    static = str(Path(__file__).parents[1] / "static")
+    app = QuietFlask(__name__, static_folder=static, static_url_path="/static")
     app.config.update(MAX_CONTENT_LENGTH=MOST_BYTES, MAX_FORM_MEMORY_SIZE=MOST_BYTES)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # of the provider that Flask takes by itself
     app.url_map.strict_slashes = False  # the live service takes both forms

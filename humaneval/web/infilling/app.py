@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
+from humaneval.server_logs import QuietFlask
 from humaneval.web import security
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import pages
@@ -12,7 +13,7 @@ from humaneval.web.infilling.desk import Desk
 
 def create_app(desk: Desk, *, host: str = "") -> Flask:
     """The page alone, at the root of its address. `host` is the address that it listens on."""
-    app = Flask(__name__, static_folder=None, template_folder=None)
+    app = QuietFlask(__name__, static_folder=None, template_folder=None)
     register(app, desk)
     answer_only(app, (host,))
     security.install(app)

@@ -284,11 +284,11 @@ def test_C13_a_refusal_before_the_first_call_keeps_no_plan_and_the_next_one_is_t
     engine: Engine, study_factory: Callable, platform: MTurk, publish_it: Callable
 ) -> None:
     study_factory(engine, design={"annotators": 20}, hit={"reward": "600.00"})
-    planned = plan_hits(open_study_at(engine, "study", platform), dry_run=True).keys
+    planned = plan_hits(open_study_at(engine, "study", platform)).keys
     with pytest.raises(PlatformError, match="the balance at local is"):
         publish_it(engine)
     assert endpoints_of(open_study(engine, "study")) == ()
-    assert plan_hits(open_study_at(engine, "study", platform), dry_run=True).keys == planned
+    assert plan_hits(open_study_at(engine, "study", platform)).keys == planned
     with pytest.raises(PlatformError, match="the balance at local is"):
         publish_it(engine)
     delete_study(engine, "study")

@@ -85,7 +85,10 @@ def test_hits_that_lead_to_another_address_than_the_forms_are_named(
     sqlite_engine: Engine, study_factory: Callable, commands: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 2})
-    verb, words = commands(sqlite_engine), "lead people to forms at another address than"
+    verb, words = (
+        commands(sqlite_engine),
+        "has HITs at local that lead people to forms at another address than",
+    )
     assert verb("publish", "study").code == 0
     verbs = [["publish", "study"], ["doctor", "study", "--to", "local"], ["status", "study"]]
     for each in verbs:
@@ -98,6 +101,29 @@ def test_hits_that_lead_to_another_address_than_the_forms_are_named(
     assert "humaneval expire study --to local" in verb("publish", "study").err
     assert verb("expire", "study", "--to", "local").code == 0
     assert verb("publish", "study").code == 0
+
+
+def test_links_that_lead_to_another_address_than_the_forms_are_named_until_they_are_handed_out_again(
+    sqlite_engine: Engine, study_factory: Callable, commands: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 2})
+    verb, words = commands(sqlite_engine), "has links that lead people to forms at another address than"
+    monkeypatch.setattr("humaneval.cli.serve.run", lambda *given: given[-1](0))
+    publish, verbs = (
+        ["publish", "study", "--to", "link"],
+        [["status", "study"], ["doctor", "study"], ["serve"]],
+    )
+    for each in (publish, publish, *verbs):
+        said = verb(*each)
+        assert (said.code, words in said.out + said.err) == (0, False), said
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", "http://127.0.0.1:9")
+    for each in (*verbs, publish):
+        said = verb(*each)
+        assert f"{words} http://127.0.0.1:9" in said.out + said.err, said
+    assert "http://127.0.0.1:9/take/" in said.out
+    for each in (publish, *verbs):
+        said = verb(*each)
+        assert words not in said.out + said.err, said
 
 
 def test_X50_verbs_go_to_the_link_if_the_study_is_up_only_there(

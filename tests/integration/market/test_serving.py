@@ -9,6 +9,7 @@ import urllib.request
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,9 @@ from sqlalchemy import Engine
 from humaneval.cli.main import cli
 from humaneval.errors import HumanEvalError, PrerequisiteError, SettingsError, StoreError, UsageError
 from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
+from humaneval.market.prolific_standin import open_prolific
+from humaneval.market.prolific_standin.app import create_prolific_app
+from humaneval.web.infilling.app import create_app as infilling_page
 from tests.commands import Command
 from tests.forking.program import Program
 from tests.pace import PATIENCE
@@ -210,3 +214,26 @@ def test_a_requester_reads_how_to_point_a_script_here(tmp_path: Path, signed: bo
     assert "a secret" not in page
     assert 'href="/help"' in app.test_client().get("/signin").text
     engine.dispose()
+
+
+@pytest.mark.parametrize("which", ["marketplace", "stand-in for Prolific", "infilling page"])
+def test_an_unexpected_error_is_logged_without_the_path_and_what_the_error_says(
+    tmp_path: Path, which: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    books = (
+        open_market(tmp_path / "market.db") if which == "marketplace" else open_prolific(tmp_path / "p.db")
+    )
+    app = {
+        "marketplace": lambda: create_market_app(books, mode=Mode.LOCAL, public_url="http://localhost:1"),
+        "stand-in for Prolific": lambda: create_prolific_app(books),
+        "infilling page": lambda: infilling_page(cast(Any, None)),
+    }[which]()
+
+    def fail(key: str) -> str:
+        raise ValueError(f"the error says {key}")
+
+    app.add_url_rule("/fails/<key>", view_func=fail)
+    assert app.test_client().get("/fails/SECRET?id=SECRET").status_code == 500
+    assert "GET /fails/<key> failed: ValueError" in caplog.text
+    assert "SECRET" not in caplog.text
+    books.dispose()

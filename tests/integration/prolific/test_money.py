@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select, update
 
-from humaneval.crowd import bonus
+from humaneval.crowd import bonus, bonus_tried
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.ask_return import ask_returns
 from humaneval.crowd.bonus import pay_bonus
@@ -29,6 +29,7 @@ from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.prolific_standin import Faults, ProlificFault, outcomes, shown
 from humaneval.market.prolific_standin.submissions import find_submission
@@ -364,6 +365,37 @@ def test_P14_a_bonus_of_zero_is_recorded_and_not_sent(world: World) -> None:
     assert bonuses(world, ann) == []
 
 
+def paid_beside(
+    world: World, person: Person, monkeypatch: pytest.MonkeyPatch, *, before: bool
+) -> StudyAtPlatform:
+    """The study in a program that looks for payments while another one pays a bonus alike: before the list is
+    made, or after it."""
+    at = world.at()
+    real = at.platform.bonuses
+
+    def look(submission: str) -> Any:
+        found = [] if before else list(real(submission))
+        assert pay(world, person, purpose="another") == "paid"
+        bonuses(world, person)  # it is shown a little later
+        return real(submission) if before else found
+
+    monkeypatch.setattr(at.platform, "bonuses", look)
+    return at
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_bonus_alike_that_is_paid_at_the_same_moment_is_not_taken_for_this_one(
+    anywhere: World, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    anywhere.publish()
+    (ann,) = anywhere.answered_by("Ann")
+    anywhere.collect()
+    at = paid_beside(anywhere, ann, monkeypatch, before=before)
+    assert pay_bonus(at, assignment=ann.submission, **BONUS).paid_now
+    assert bonuses(anywhere, ann) == [Decimal("0.50")] * 2
+    assert reconcile(anywhere.at()).differences == ()
+
+
 class TestLostAnswers:
     """The call that pays was carried out or not, and its answer was lost."""
 
@@ -453,7 +485,7 @@ class TestLostAnswers:
                 pay(world, ann)
         assert pay(world, ann, purpose="another") == "paid"
         approve_work(world.at())
-        monkeypatch.setattr(bonus, "SHOWN_WITHIN", timedelta(0))
+        monkeypatch.setattr(bonus_tried, "SHOWN_WITHIN", timedelta(0))
         with pytest.raises(PlatformError, match="was not paid: prolific has not shown it"):
             pay(world, ann)
         assert study_status(world.at().study)[0].unconfirmed == 0
@@ -491,6 +523,34 @@ class TestLostAnswers:
             pay(world, ann, purpose=purposes[1])
         assert bonuses(world, ann) == [Decimal("0.50")]
 
+    @pytest.mark.parametrize("faults", ["reply-lost"], indirect=True)
+    def test_one_payment_that_is_shown_is_entered_once_by_two_programs(
+        self, anywhere: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        anywhere.publish()
+        (ann,) = anywhere.answered_by("Ann")
+        anywhere.collect()
+        with pytest.raises(PlatformError):
+            pay(anywhere, ann)
+        at = anywhere.at()
+        monkeypatch.setattr(at.platform, "bonus", lambda *given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pay_bonus(at, assignment=ann.submission, **{**BONUS, "purpose": "another"})
+        assert bonuses(anywhere, ann) == [Decimal("0.50")]
+        real, others = bonus._others, ["another"]
+
+        def count(*given: Any) -> int:
+            found = real(*given)
+            while others:
+                assert pay(anywhere, ann, purpose=others.pop()) == "paid"
+            return found
+
+        monkeypatch.setattr(bonus, "_others", count)
+        with pytest.raises(PlatformError, match="another program has entered the payment that is shown"):
+            pay(anywhere, ann)
+        assert reconcile(anywhere.at()).differences == ()
+        assert study_status(anywhere.at().study)[0].unconfirmed == 1
+
     @pytest.mark.parametrize("faults", ["unavailable"], indirect=True)
     def test_lost_work_whose_payment_stays_unconfirmed_can_be_entered_as_paid_elsewhere(
         self, world: World, monkeypatch: pytest.MonkeyPatch
@@ -511,7 +571,7 @@ class TestLostAnswers:
         with reading(world.engine) as session:
             (open_now,) = {one.way_out for one in open_money(session, [1], now())}
         assert "humaneval compensate study" in open_now
-        monkeypatch.setattr(bonus, "SHOWN_WITHIN", timedelta(0))
+        monkeypatch.setattr(bonus_tried, "SHOWN_WITHIN", timedelta(0))
         pay_elsewhere(world.at(), **due)
         with reading(world.engine) as session:
             assert not open_money(session, [1], now())
