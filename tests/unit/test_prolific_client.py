@@ -526,6 +526,15 @@ def test_an_odd_reply_ends_in_one_line_whatever_was_asked(
             ask()
 
 
+def test_a_page_in_reply_to_a_write_confirms_nothing(client: ProlificClient, server: Answers) -> None:
+    server.to("POST", "/submissions/S1/transition/", "<html>Please sign in to the network</html>")
+    for write in (client.send, lambda what, path, body: client.set(what, "POST", path, body)):
+        with pytest.raises(PlatformError, match="did not say whether it could approve") as error:
+            write("approve", "/submissions/S1/transition/", {"action": "APPROVE"})
+        assert not error.value.nothing_done
+    assert len(server.seen) == 2
+
+
 def test_a_transition_whose_reply_names_no_study_is_of_the_study(server: Answers) -> None:
     platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1")
     server.to("POST", "/studies/s1/transition/", {"status": "ACTIVE"})
