@@ -283,10 +283,9 @@ class ProlificClient:
     def _call(self, what: str, method: str, path: str, body: object, seconds: float | None = None) -> Any:
         part = partial(Told, self._url, what, looked=method == "GET")
         said = _read(self._reply(what, method, path, body, seconds).data, part)
-        if isinstance(said, str) and method != "GET":  # a proxy's page, or a network's
-            raise PlatformError(
-                f"{self._url} did not say whether it could {what}: {PAGE}", UNSURE_HINT, "page"
-            )
+        if method != "GET" and isinstance(said, str) and said.lstrip().startswith("<"):
+            # A proxy's page, or a network's. One call does reply with a sentence.
+            raise PlatformError(f"{self._url} did not say it could {what}: {PAGE}", UNSURE_HINT, "page")
         return said
 
     def _reply(
