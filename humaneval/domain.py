@@ -28,6 +28,8 @@ LONGEST_NAME = 200
 
 LONGEST_SENTENCE = 20_000
 """Characters of a sentence that a machine wrote. One of 4,000 words has as many."""
+LONGEST_EXTRA = 100_000
+"""Characters of what a generator reports about an infill."""
 
 PROGRAM = "humaneval-simulated"
 """How the browsers of simulated annotators begin their names, so that their answers are not taken for a

@@ -103,14 +103,17 @@ class Settings(BaseModel):
         "", description="The token of a researcher's Prolific account; it has all of the account's rights."
     )
     trusted_proxies: int = Field(
-        0, ge=0, le=5, description="Number of trusted reverse proxies in front of `humaneval serve`."
+        0,
+        ge=0,
+        le=5,
+        description="Number of trusted reverse proxies in front of `humaneval serve` and the marketplace.",
     )
     open_forms_per_address: int = Field(
         100,
         ge=1,
         le=1_000_000,
         description="Number of forms that people at one network address may have begun and not sent: by link,"
-        " or while Prolific does not answer.",
+        " while Prolific does not answer, or at the marketplace by names that they registered themselves.",
     )
 
     panel_secret: str = Field(

@@ -2,6 +2,8 @@
 
 A plugin. Tests of migrations mark themselves `usefixtures("each_migrated")`, and programs that are not forked
 migrate their databases.
+
+PYTEST_DONT_REWRITE: some programs load this module first, and pytest after it.
 """
 
 from __future__ import annotations

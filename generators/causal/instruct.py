@@ -7,17 +7,17 @@ text.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2.exceptions import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from generators.causal.causal_lm import CausalLM, find_model, open_causal_lm, token_named, whole_tokenizer
 from generators.causal.writer import Decoding, Writer, too_long
-from generators.checkpoints.weights import first_line, positions
+from generators.checkpoints.weights import DAMAGED, first_line, positions
 from generators.devices import pick_device
 from generators.masks.spans import Granularity
 from generators.options import read_options
@@ -27,6 +27,7 @@ from generators.sampling.prompts import BEGINNING, read_reply, request_for
 from generators.sampling.replies import draft_of
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError
+from humaneval.limits import read_whole
 
 EXAMPLE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 TEMPLATE = "chat_template.jinja"
@@ -34,6 +35,35 @@ PLACE = "REQUEST-9f0c4e"
 """A placeholder for the request while the template is rendered; no template contains it."""
 ASKED = 2
 """The most requests for a text, until a reply can be read."""
+SECONDS = 30.0
+"""A template is rendered in milliseconds. But it is a program: it may take for ever, or all memory."""
+
+# No clock: a template with the date would make a different prompt every day.
+_RENDER = """
+import json, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+except (ImportError, OSError, ValueError):
+    pass
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+def refuse(why):
+    raise ValueError(why)
+
+source, names, place = json.load(sys.stdin)
+try:
+    chat = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    chat.globals.update(raise_exception=refuse, **names)
+    messages = [{"role": "user", "content": place}]
+    said = chat.from_string(source).render(messages=messages, tools=None, add_generation_prompt=True)
+    said = json.dumps([said, ""])
+except Exception as error:
+    said = json.dumps(["", (str(error).strip() or type(error).__name__)[:1000]])
+print(said)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +91,7 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
             " (fim).",
         )
 
-    def refuse(why: str) -> None:
-        raise TemplateError(why)
-
-    chat = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    names = {role: token_named(opened.settings, role) for role in ("bos_token", "eos_token")}
-    # No clock: a template with the date would make a different prompt every day.
-    chat.globals.update(raise_exception=refuse, **names)
-    messages = [{"role": "user", "content": PLACE}]
-    try:
-        shown = chat.from_string(source).render(messages=messages, tools=None, add_generation_prompt=True)
-    except Exception as error:  # a template is a program: it may raise anything
-        raise InputError(
-            f"the chat template of {opened.name} cannot be rendered: {first_line(error)}",
-            "The template is part of the model: look for a newer copy of the model.",
-        ) from None
+    shown = _rendered(source, opened)
     before, *after = shown.split(PLACE)
     if len(after) != 1:
         raise InputError(
@@ -88,11 +102,36 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
     return Template(*(list(whole.encode(part, add_special_tokens=False).ids) for part in (before, after[0])))
 
 
+def _rendered(source: str, opened: CausalLM) -> str:
+    """The template around `PLACE`, by a process that is ended where a template would not end."""
+    names = {role: token_named(opened.settings, role) for role in ("bos_token", "eos_token")}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _RENDER],
+            input=json.dumps([source, names, PLACE]),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        shown, fault = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        shown, fault = "", "it comes to no end"
+    if fault:
+        raise InputError(
+            f"the chat template of {opened.name} cannot be rendered: {fault.splitlines()[0]}",
+            "The template is part of the model: look for a newer copy of the model.",
+        )
+    return str(shown)
+
+
 def _source(folder: Path, opened: CausalLM) -> Any:
     """The template in its own file, or in the tokenizer's settings; the default one if there are several."""
     file = folder / TEMPLATE
     if file.exists():
-        return file.read_text(encoding="utf-8", errors="replace")
+        try:
+            return read_whole(file)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
     said = opened.settings.get("chat_template")
     if isinstance(said, list):
         named = [one for one in said if isinstance(one, dict) and one.get("name") == "default"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from generators.masks.documents import Document, prose_document, story_document, verse_document
 from humaneval.domain import Story
 from humaneval.errors import InputError
+from humaneval.limits import LINE, MIB
 from humaneval.stories import bundled_stories, read_stories
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = Fals
     year of the first version as in the paper: 2018 is valid, 2019 is test, the other years are train.
     """
     path = _file(folder, split, corpus)
+    found: Iterable[tuple[int, str]]
     if path.suffix == ".txt":
-        pieces = enumerate(_text(path).split(SEPARATOR), 1)
-        found: Iterable[tuple[int, str]] = ((number, piece.strip()) for number, piece in pieces)
+        found = ((number, piece.strip()) for number, piece in _pieces(path, SEPARATOR))
     else:
         found = _abstracts(path, split if path.stem == "metadata" else None)
     documents, bad = [], 0
@@ -165,17 +166,34 @@ def _file(folder: Path, split: str, corpus: str) -> Path:
     )
 
 
-def _text(path: Path) -> str:
-    content = path.read_bytes()
+def _pieces(path: Path, separator: str) -> Iterator[tuple[int, str]]:
+    """What stands between the separators of a file, and its number. A corpus may be longer than memory, a
+    document may not."""
+    ends, held, number = separator.encode(), bytearray(), 1
+    with path.open("rb") as file:
+        while line := file.readline(LINE):
+            held += line[:-2] + b"\n" if line.endswith(b"\r\n") else line
+            if len(held) > LINE:
+                raise InputError(
+                    f"{path}, document {number} is longer than {LINE // MIB} MiB",
+                    "Are line ends missing?",
+                )
+            if held.endswith(ends):
+                yield number, _decoded(held[: -len(ends)], path, number)
+                held.clear()
+                number += 1
+    yield number, _decoded(held, path, number)
+
+
+def _decoded(piece: bytearray, path: Path, number: int) -> str:
     try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        number = content[: error.start].count(SEPARATOR.encode()) + 1
+        return piece.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError:
         raise InputError(f"{path}, document {number}: not UTF-8", "Save the file as UTF-8.") from None
 
 
 def _abstracts(path: Path, split: str | None) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(_text(path).split("\n"), 1):
+    for number, line in _pieces(path, "\n"):
         if not line.strip():
             continue
         try:

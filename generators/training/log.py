@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from humaneval.errors import InputError
+from humaneval.limits import DOCUMENT, read_whole
+
 LOG = "log.jsonl"
 
 
@@ -38,11 +41,9 @@ def readable(perplexity: float, decimals: int = 1) -> str:
 
 def cut_log(folder: Path, step: int) -> None:
     """Drop the lines about steps after `step`, that of the state: they will be written again."""
-    path = folder / LOG
-    if path.exists():
-        lines = path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    if (folder / LOG).exists():
+        kept = [line for line in read_log(folder) if line["step"] <= step]
+        (folder / LOG).write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
 
 
 def append_log(folder: Path, line: Report) -> None:
@@ -52,6 +53,13 @@ def append_log(folder: Path, line: Report) -> None:
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a run's log, oldest first."""
-    text = (folder / LOG).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines() if line]
+    """The whole lines of a run's log, oldest first. Raises InputError if they are no such lines."""
+    path = folder / LOG
+    try:
+        lines = read_whole(path, most=DOCUMENT).splitlines()
+        found = [json.loads(line) for line in lines if line.endswith("}")]
+        if all(isinstance(line["step"], int) for line in found):
+            return found
+    except (ValueError, KeyError, RecursionError):
+        pass
+    raise InputError(f"{path} is not the log of a run", "Delete it: training goes on without it.")

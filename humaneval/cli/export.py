@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.output_files import refuse_missing_folder, write_whole
+from humaneval.cli.output_files import refuse_place, write_whole
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
@@ -93,7 +93,7 @@ def export(
         return
     if not study:
         raise UsageError("name a study", f"`{command('export', 'STUDY', '--out', 'responses.csv')}`.")
-    refuse_missing_folder(out)
+    refuse_place(out)
     if comments:
         _comments(app, study, out, excel=excel, ids=ids, as_json=as_json)
     else:

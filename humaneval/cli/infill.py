@@ -17,6 +17,7 @@ from humaneval.domain import Drawing
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.free_text import MOST_SAMPLES, Candidate, fill_text, told
 from humaneval.infills.free_text import Offer, alone, found_offers, missing, named_offers
+from humaneval.limits import MIB, SETTINGS
 from humaneval.text import command, refused_characters
 
 PORT = 8740
@@ -108,7 +109,10 @@ def _read(text: str | None, path: Path | None) -> str:
                 "there is no text", f"Give one: {command('infill', 'Anna left. ____ She slept.')}"
             )
         source = str(path or "standard input")
-        content = sys.stdin.buffer.read() if path is None else path.read_bytes()
+        with sys.stdin.buffer if path is None else path.open("rb") as file:
+            content = file.read(SETTINGS + 1)
+        if len(content) > SETTINGS:
+            raise InputError(f"{source} is larger than {SETTINGS // MIB} MiB", "No model reads as much.")
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:

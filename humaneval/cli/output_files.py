@@ -10,30 +10,34 @@ from typing import Any
 import click
 
 from humaneval.errors import InputError
-from humaneval.store.files import make_private
+from humaneval.store.files import is_database, make_private
 
 
 class OutFile(click.Path):
-    """The name of a file to write. A missing folder is an error before anything is done."""
+    """The name of a file to write. What keeps it from being written is an error before anything is done."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, dir_okay=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
-        refuse_missing_folder(path)
+        refuse_place(path)
         return path
 
 
 OUT_FILE = OutFile()
 
 
-def refuse_missing_folder(path: Path) -> None:
-    """Raise InputError if the folder of a file to write does not exist."""
+def refuse_place(path: Path) -> None:
+    """Raise InputError if the folder of a file to write does not exist, or a database is in its place."""
     if not path.parent.is_dir():
         raise InputError(
             f"{path} cannot be written: the folder {path.parent} does not exist",
             "Create it, or choose another.",
+        )
+    if is_database(path):
+        raise InputError(
+            f"{path} cannot be written: a database is there", "Name another file, so that nothing is lost."
         )
 
 
@@ -44,6 +48,7 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
 
     Devices, pipes and links are written through: a new file must not take their place.
     """
+    refuse_place(path)
     if path.is_symlink() or (path.exists() and not path.is_file()):
         try:
             path.write_bytes(content)

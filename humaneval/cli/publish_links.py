@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from humaneval.cli.context import RunOptions, emit, say
-from humaneval.cli.output_files import write_whole
+from humaneval.cli.output_files import refuse_place, write_whole
 from humaneval.crowd.link import (
     Invitation,
     Link,
@@ -49,6 +49,8 @@ def publish_links(
 ) -> None:
     """Make the links of a study that do not exist yet. Print them, or write them beside a list of people."""
     _refuse_together(links)
+    if links.out is not None:
+        refuse_place(links.out)
     if links.panel and isinstance(at.platform, Link):
         require_secret(at.settings, at.platform.panel_secret)
     listed = _read(links.people) if links.people else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.output_files import refuse_missing_folder, write_whole
+from humaneval.cli.output_files import refuse_place, write_whole
 from humaneval.cli.score import LEVEL, Elsewhere, from_elsewhere
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
@@ -63,7 +63,7 @@ def report(
     refuse_no_name(out)
     form = form or form_of(out, otherwise=", or give --format")
     if out is not None and form in FILES:
-        refuse_missing_folder(out)
+        refuse_place(out)
     name = study or (elsewhere.responses or elsewhere.counts or Path("counts")).stem
     files = _files(app, study, elsewhere, form, title, tests, level)
     path = out or Path(f"{name}-report{Path(FILES[form]).suffix if form in FILES else ''}")

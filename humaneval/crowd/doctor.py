@@ -6,6 +6,7 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from email.utils import parsedate_to_datetime
@@ -151,7 +152,8 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
 
 def said_by(error: HTTPError) -> str:
     """What a server's error is, in its own words if they are ours."""
-    with error:
+    said = ""
+    with error, suppress(HTTPException, OSError):
         said = quoted(error.read(200).decode("utf-8", "replace"))
     return said if said.startswith("the database") else f"HTTP {error.code}"
 

@@ -15,6 +15,7 @@ from humaneval.errors import PlatformError
 from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
+from humaneval.text import without_refused
 
 T = TypeVar("T")
 
@@ -205,7 +206,7 @@ def perform_each(
                 made.append(call(intent))
             except PlatformError as error:
                 with reading(engine) as session:
-                    error.message = without_ids(session, error.message)
+                    error.message = without_ids(session, without_refused(error.message))
                 error.args = (error.message,)
                 failure = error
                 break

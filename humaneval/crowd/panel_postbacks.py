@@ -26,10 +26,12 @@ from humaneval.crowd.participants import GIVE_UP_AFTER
 from humaneval.crowd.stored_claim import Work
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, SettingsError
+from humaneval.patterns import Patterns
 from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
+from humaneval.text import without_refused
 from humaneval.timed_replies import NoRedirect, opener
 
 POSTBACK = "postback"
@@ -166,11 +168,13 @@ def _called(address: str) -> _Reply:
     # The address holds a token and a person's id.
     panel = opener(ProxyHandler(getproxies()), NoRedirect())
     try:
-        with panel.open(Request(address, headers={"User-Agent": "humaneval"}), timeout=SECONDS) as answer:
-            return _Reply(answer.status, answer.read(MOST_BYTES).decode("utf-8", "replace"))
-    except HTTPError as error:
-        with error:
-            return _Reply(error.code, error.read(MOST_BYTES).decode("utf-8", "replace"))
+        try:
+            answer = panel.open(Request(address, headers={"User-Agent": "humaneval"}), timeout=SECONDS)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            said = answer.read(MOST_BYTES).decode("utf-8", "replace")
+            return _Reply(answer.status, without_refused(said))
     except URLError as error:
         # Names that are not found, refused connections and certificates: nothing was sent.
         lost = (TimeoutError, ConnectionResetError, BrokenPipeError)
@@ -190,7 +194,7 @@ def read_reply(study: StudyFile, status: int, text: str, hidden: list[str]) -> s
     for each in hidden:
         shown = shown.replace(each, "…")
     already = study.panel.postback_already
-    if already and 200 <= status < 500 and re.search(already, said.shown):
+    if already and 200 <= status < 500 and Patterns().found(already, 0, said.shown):
         return f"before: {shown}"
     if 300 <= status < 500:
         why = "sends the call elsewhere" if status < 400 else "refuses the call"

@@ -16,6 +16,8 @@ from sqlalchemy.orm import Session
 
 from humaneval.domain import (
     FROM_TABLE,
+    LONGEST_EXTRA,
+    LONGEST_SENTENCE,
     Blank,
     ChecksStories,
     Generator,
@@ -187,8 +189,8 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
             "sample": infill.blank.sample,
             "text": infill.text,
             "status": str(infill.status),
-            "detail": infill.detail,
-            "extra": dict(infill.extra),
+            "detail": infill.detail[:LONGEST_SENTENCE],
+            "extra": _kept(infill.extra),
         }
         for infill in judged
     ]
@@ -207,6 +209,12 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
             )
             for status, story, position, text in session.execute(new, lines)
         ]
+
+
+def _kept(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """What a generator reports about an infill, or how large it is if that is no report."""
+    size = len(str(extra))
+    return dict(extra) if size <= LONGEST_EXTRA else {"not kept": f"{size:,} characters"}
 
 
 def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful | None:

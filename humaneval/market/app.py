@@ -13,6 +13,7 @@ from flask.templating import Environment
 from jinja2 import Template
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
+from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
 from humaneval.market.faults.admin import TOKEN, admin_blueprint
@@ -26,6 +27,7 @@ from humaneval.market.keys import Keys
 from humaneval.market.operations import Market
 from humaneval.market.pages import frames as frame_pages
 from humaneval.market.pages import requesters, worker_site
+from humaneval.market.pages.crowds import Crowds
 from humaneval.market.pages.frames import APART
 from humaneval.market.pages.sent import MOST_FIELDS, is_too_costly
 from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
@@ -70,6 +72,8 @@ def create_market_app(
     balance: Decimal | None = None,
     frames: FrameHost = NO_FRAMES,
     host: str = "",
+    most_at_address: int | None = None,
+    trusted_proxies: int = 0,
 ) -> Flask:
     """The application over an opened market.
 
@@ -80,7 +84,8 @@ def create_market_app(
     made before everything else was found right. frames: Where HTML that is part of a HIT has an origin of its
     own. If it is an address, this application answers there, too. If it is a port, `frames_of` it must be
     served there. host: The name that it listens on. It answers there and at `public_url`, and to no name that
-    another site turned to this machine.
+    another site turned to this machine. most_at_address: How many tasks people at one network address may
+    have in hand; None: any number. trusted_proxies: How many proxies tell where a request comes from.
     """
     check_site(public_url)
     if frames.url:
@@ -90,13 +95,14 @@ def create_market_app(
         clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, balance=balance, public_url=public_url, clock=clock))
     market = Market(engine, mode, clock)
-    site = WorkerSite(market, seals, public_url, invited=invited, frames=frames)
+    crowds = Crowds(most_at_address, clock, invited=invited)
+    site = WorkerSite(market, seals, public_url, crowds=crowds, invited=invited, frames=frames)
     app = _application(site, {TOKEN: "", requesters.SIGNED: keys is not None, APART: False})
     app.register_blueprint(wire_blueprint(market, keys, clock))
     app.register_blueprint(health_blueprint(market, seals.name))
     for pages in (worker_site, requesters):
         app.register_blueprint(pages.blueprint)
-    log_rarely(app.logger.name, "humaneval.market.wire", "humaneval.market.questions.patterns")
+    log_rarely(app.logger.name, "humaneval.market.wire", "humaneval.patterns")
     beside = _application(site, {APART: True})
     app.extensions[_BESIDE] = beside
     for each in (app, beside):
@@ -106,6 +112,9 @@ def create_market_app(
         beside.wsgi_app = WithTrouble(beside.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
     if frames.url:
         app.wsgi_app = _ByHost(urlsplit(frames.url).netloc, beside, app.wsgi_app)  # type: ignore[method-assign]  # as above
+    if trusted_proxies:
+        # Of what a proxy says, only this: the public address is the one that was given.
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=trusted_proxies, x_proto=0, x_host=0)  # type: ignore[method-assign]  # as above
     app.register_error_handler(HTTPException, _refused)
     for kind in BUSY:
         app.register_error_handler(kind, _busy)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import defer, joinedload, make_transient_to_detached
 
 from humaneval.market.events import note
 from humaneval.market.hit_status import refresh
-from humaneval.market.offers import find_visible, free_in_group, is_once, is_open
+from humaneval.market.offers import find_visible, free_in_group, is_once, is_open, that_gives_way
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import obstacles, record_of, types_of, unmet
@@ -47,6 +47,10 @@ _OWN = select(Assignment).where(
 )
 
 
+class TakenError(NotPossibleError):
+    """Nothing is left of what a worker wanted to accept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """One assignment and the bonuses for it."""
@@ -69,8 +73,9 @@ def begun_by(work: Transaction, worker: Person) -> list[Begun]:
 
 
 def accept(work: Transaction, worker: Person, hit_id: str, *, or_another: bool = False) -> Assignment:
-    """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError.
+    """Take one place of a HIT; a HIT in hand gives the same assignment again.
 
+    Raises NotPossibleError; if all places are taken, TakenError.
     `or_another`: any HIT of its group will do, if this one no longer has a place for the worker. Of what each
     person does once, the one in hand is given again.
     """
@@ -96,9 +101,7 @@ def accept(work: Transaction, worker: Person, hit_id: str, *, or_another: bool =
         said = " and that ".join(map(str, obstacles(lacking, types_of(work, lacking))))
         raise NotPossibleError(f"You cannot accept this task. It requires that {said}.", 403)
     if not is_open(work, hit):
-        raise NotPossibleError(
-            "This task is no longer available. Other workers have taken it, or it has expired."
-        )
+        raise TakenError("This task is no longer available. Other workers have taken it, or it has expired.")
     if len(begun) >= MOST_IN_HAND:
         raise NotPossibleError(f"You have {MOST_IN_HAND} tasks in hand. Finish or return one of them first.")
     assignment = _new(
@@ -141,9 +144,26 @@ def give_back(work: Transaction, worker: Person, assignment_id: str) -> None:
     if assignment.state in FINISHED:
         raise NotPossibleError("This work was submitted, so it can no longer be returned.")
     if assignment.state is State.ACCEPTED:
-        assignment.state, assignment.ended_at = State.RETURNED, work.now
-        refresh(work, assignment.hit)
-        note(work, "AssignmentReturned", assignment.hit, assignment)
+        _return(work, assignment)
+
+
+def make_room(
+    work: Transaction, worker: Person, hit_id: str, giving_way: Sequence[str], *, or_another: bool
+) -> str:
+    """Return one of the assignments `giving_way`, so that this worker can accept that HIT or, with
+    `or_another`, one of its group. Gives the id; empty if there is none."""
+    hit = find_visible(work, worker, hit_id)
+    held = that_gives_way(work, worker, giving_way, hit.hit_type_number, None if or_another else hit.number)
+    if held is None:
+        return ""
+    _return(work, work.session.scalars(select(Assignment).where(Assignment.id == held.id)).one())
+    return held.id
+
+
+def _return(work: Transaction, assignment: Assignment) -> None:
+    assignment.state, assignment.ended_at = State.RETURNED, work.now
+    refresh(work, assignment.hit)
+    note(work, "AssignmentReturned", assignment.hit, assignment)
 
 
 def in_hand_of(work: Transaction, worker: Person) -> list[Assignment]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import Select, bindparam, func, or_, select
 
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import (
@@ -18,7 +18,7 @@ from humaneval.market.qualifications.requirements import (
     types_of,
     unmet,
 )
-from humaneval.market.tables.assignments import TAKEN, Assignment
+from humaneval.market.tables.assignments import TAKEN, Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType
 from humaneval.market.workers import Person
@@ -56,6 +56,13 @@ class NextHit(NamedTuple):
     group_id: str
 
 
+class Held(NamedTuple):
+    """An assignment in hand that gives way, and its HIT, each by its id."""
+
+    id: str
+    hit_id: str
+
+
 class Offers(NamedTuple):
     """A page of the groups. `older`: where the next page begins; None after the last."""
 
@@ -63,16 +70,22 @@ class Offers(NamedTuple):
     older: int | None
 
 
-def offers(work: Transaction, worker: Person, *, before: int | None = None) -> Offers:
+def offers(
+    work: Transaction, worker: Person, *, before: int | None = None, giving_way: Sequence[str] = ()
+) -> Offers:
     """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken.
 
-    `before`: only groups whose oldest HIT is older than the one of this number.
+    `before`: only groups whose oldest HIT is older than the one of this number. `giving_way`: assignments in
+    hand whose places this worker may have.
     """
     if worker.blocked:
         return Offers([], None)
+    free = Hit.status == "Assignable"
+    if giving_way:
+        free = or_(free, Hit.number.in_(_held(work, giving_way).with_only_columns(_DONE.c.hit_number)))
     open_groups = (
         select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
-        .where(Hit.status == "Assignable", Hit.number.not_in(_TAKEN))
+        .where(free, Hit.number.not_in(_TAKEN))
         .group_by(Hit.hit_type_number)
         .subquery()
     )
@@ -101,7 +114,9 @@ def title_of_group(work: Transaction, group_id: str) -> str:
     return work.connection.scalar(_TITLE, {"group": group_id}) or ""
 
 
-def next_in_group(work: Transaction, worker: Person, group_id: str) -> NextHit | None:
+def next_in_group(
+    work: Transaction, worker: Person, group_id: str, giving_way: Sequence[str] = ()
+) -> NextHit | None:
     """The next HIT of a group for this worker. The group is named by its HITGroupId or HITTypeId."""
     kind = work.connection.execute(_GROUP, {"group": group_id}).first()
     if kind is None or worker.blocked:
@@ -110,6 +125,8 @@ def next_in_group(work: Transaction, worker: Person, group_id: str) -> NextHit |
     if asked and unmet(asked, record_of(work, worker, asked), "discover"):
         return None
     free = free_in_group(work, worker, kind.number)
+    if free is None and (held := that_gives_way(work, worker, giving_way, kind.number)):
+        free = held.hit_id
     return None if free is None else NextHit(free, kind.group_id)
 
 
@@ -128,6 +145,33 @@ def free_in_group(work: Transaction, worker: Person, kind: int) -> str | None:
     not taken; None if there is none."""
     found: str | None = work.connection.scalar(_FREE, {"kind": kind, "worker": worker.number})
     return found
+
+
+def that_gives_way(
+    work: Transaction, worker: Person, giving_way: Sequence[str], kind: int, hit: int | None = None
+) -> Held | None:
+    """Of assignments that give way, the first one whose place this worker could then take: at a HIT of the
+    type `kind`, or at this `hit`, each by its number."""
+    if not giving_way:
+        return None
+    of_these = _HITS.c.hit_type_number == kind if hit is None else _HITS.c.number == hit
+    query = _held(work, giving_way).where(of_these, _HITS.c.number.not_in(_TAKEN))
+    found = {each.id: Held(*each) for each in work.connection.execute(query, {"worker": worker.number})}
+    return next((found[each] for each in giving_way if each in found), None)
+
+
+def _held(work: Transaction, assignments: Sequence[str]) -> Select[Any]:
+    """Those of these assignments that are in hand, at HITs that others can take if one is given back."""
+    return (
+        select(_DONE.c.id, _HITS.c.id.label("hit_id"))
+        .join_from(_DONE, _HITS)
+        .where(
+            _DONE.c.id.in_(assignments),
+            _DONE.c.state == State.ACCEPTED,
+            _HITS.c.expires_at > work.now,
+            _HITS.c.disposed.is_(False),
+        )
+    )
 
 
 # Everybody who takes part needs these, so they are built once.

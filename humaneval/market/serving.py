@@ -10,6 +10,7 @@ from threading import Thread
 from types import TracebackType
 from urllib.parse import urlsplit
 
+from flask import Flask
 from sqlalchemy import Engine
 
 from humaneval.errors import PrerequisiteError, SettingsError
@@ -20,6 +21,7 @@ from humaneval.market.keys import REGION, Keys
 from humaneval.market.pages.site import FrameHost
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
+from humaneval.settings import Settings
 from humaneval.store.types import now
 from humaneval.text import command
 from humaneval.web_server import Servers, listen, until_told
@@ -29,6 +31,7 @@ THREADS, COMPUTING = 16, 2
 to write, or for what a requester's pattern says of an answer."""
 MOST_BODY_BYTES = 2 * MOST_BYTES
 """Up to this, a page says that an answer is too large. More is refused before it has come."""
+MOST_AT_ADDRESS: int = Settings.model_fields["open_forms_per_address"].default
 THE_MARKETPLACE = "the marketplace"
 
 
@@ -52,9 +55,12 @@ class MarketServer:
         invited: bool = False,
         balance: Decimal | None = None,
         frames_url: str | None = None,
+        most_at_address: int = MOST_AT_ADDRESS,
+        trusted_proxies: int = 0,
     ) -> None:
         """`frames_url`: the address of requesters' HTML, if a proxy stands before this server. Without it,
-        and without a proxy, a second port is that address."""
+        and without a proxy, a second port is that address. `most_at_address`: how many tasks people at one
+        network address may have in hand, if other machines can reach this server at all."""
         self._sockets = [listen(host, port, THE_MARKETPLACE)]
         try:
             self.port: int = self._sockets[0].getsockname()[1]
@@ -62,6 +68,8 @@ class MarketServer:
             self.url = (public_url or f"http://{shown}:{self.port}").rstrip("/")
             if keys is None:
                 _refuse_others(host, self.url)
+            # What only this machine can reach, others reach through a proxy on it.
+            local, proxies = is_local(host, self.url), max(trusted_proxies, int(is_loopback(host)))
             frames = self._frames(host, port, frames_url)
             self.frames_url = frames.origin("http", urlsplit(self.url).netloc)
             """Where HTML that is part of a HIT has its origin; empty if it has none."""
@@ -76,6 +84,8 @@ class MarketServer:
                 balance=balance,
                 frames=frames,
                 host=host,
+                most_at_address=None if local else most_at_address,
+                trusted_proxies=0 if local else proxies,
             )
         except BaseException:
             for each in self._sockets:
@@ -85,6 +95,10 @@ class MarketServer:
         self.faults_token: str = app.config[admin.TOKEN]
         """For programs that change the faults while the server runs; empty if there is no plan of faults."""
         self._servers = Servers()
+        self._add(app, clear_untrusted_proxy_headers=local or not proxies)
+        self._thread: Thread | None = None
+
+    def _add(self, app: Flask, **options: bool) -> None:
         for application, listening in zip((app, frames_of(app)), self._sockets, strict=False):
             self._servers.add(
                 application,
@@ -94,10 +108,10 @@ class MarketServer:
                 most_bytes=MOST_BODY_BYTES,
                 rank=_rank,
                 ident=None,
+                **options,
                 # Behind a proxy, --public-url gives the public address; no header can change it.
                 url_scheme=urlsplit(self.url).scheme,
             )
-        self._thread: Thread | None = None
 
     def _frames(self, host: str, port: int, url: str | None) -> FrameHost:
         """Where requesters' HTML comes from: at `url`, else at a second socket if browsers reach its port."""

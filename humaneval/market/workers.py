@@ -32,11 +32,26 @@ class Person(NamedTuple):
     unread: int = 0
     """How many messages they have not marked as read."""
 
+    @property
+    def registered(self) -> bool:
+        """Whether they chose the name themselves, and the requester gave them no link since."""
+        return self.links_revoked < 0
 
-def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) -> Person:
+
+def sign_up(
+    work: Transaction,
+    name: str,
+    country: str,
+    *,
+    registers: bool = False,
+    new: bool = False,
+    room: bool = True,
+) -> Person:
     """The worker of this name, registered if they are new. A country that is given replaces an earlier one.
 
-    `new`: refuse a name that is taken, because its owner has a link of their own. Raises NotPossibleError.
+    `registers`: the worker does, and is not invited by the requester. `new`: refuse a name that is taken,
+    because its owner has a link of their own. `room`: whether there is any for one more.
+    Raises NotPossibleError.
     """
     # A name may have some spaces too many, but not a million: this runs while nobody else can write.
     name = _plain(name) if len(name) <= 10 * LONGEST_NAME else ""
@@ -45,12 +60,16 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
     if country and country not in country_names():
         raise NotPossibleError("Choose a country from the list.", 400)
     worker = find_named(work, name)
+    if worker is None and not room:
+        raise NotPossibleError(
+            "Very many people have come from your network address within an hour. Try again later.", 429
+        )
     if worker is None:
         row = {"id": new_worker_id(), "name": name, "country": country}
-        made = {**row, "handle": _handle(name), "made_at": work.now}
+        made = {**row, "handle": _handle(name), "links_revoked": -registers, "made_at": work.now}
         number = work.connection.execute(_NEW, made).inserted_primary_key
         assert number is not None
-        return Person(number[0], row["id"], name, country)
+        return Person(number[0], row["id"], name, country, -registers)
     if new:
         raise NotPossibleError("That name is taken. If it is yours, use your own link.", 409)
     if country and country != worker.country:

@@ -39,14 +39,16 @@ class Market(NamedTuple):
 
 
 @contextmanager
-def market_up(file: Path, *, port: int = 0, public_url: str = "", keys: str = "") -> Iterator[Market]:
+def market_up(file: Path, *, port: int = 0, settings: Settings | None = None) -> Iterator[Market]:
     """The marketplace of a file, which is made if there is none. `port` 0 takes any free one.
 
-    `public_url` is where browsers reach it, if a proxy stands before it. Then workers need an invitation, and
-    calls must be signed with one of `keys`.
+    If it has a `market_site` elsewhere, a proxy stands before it. Then workers need an invitation, and calls
+    must be signed with one of its keys.
     """
+    settings = settings or Settings()
     engine = open_market(file)
     try:
+        public_url, keys = settings.market_site, settings.market_keys
         local = is_local(HERE, public_url or None)
         with MarketServer(
             engine,
@@ -56,6 +58,8 @@ def market_up(file: Path, *, port: int = 0, public_url: str = "", keys: str = ""
             public_url=public_url or None,
             keys=read_pairs(keys) if keys else None,
             invited=not local,
+            most_at_address=settings.open_forms_per_address,
+            trusted_proxies=settings.trusted_proxies,
         ) as server:
             yield Market(server.url, "" if local else invitation(engine, server.url))
     finally:

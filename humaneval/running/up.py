@@ -90,12 +90,7 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
         if places.market_file is None:
             _check_market(at, joins=places.joins)
         else:
-            market = market_up(
-                places.market_file,
-                port=places.market_port,
-                public_url=settings.market_site,
-                keys=settings.market_keys,
-            )
+            market = market_up(places.market_file, port=places.market_port, settings=settings)
             invitation = stack.enter_context(market).invitation
         forms = forms_up(settings, at.engine, open_at, port=settings.port, token=token)
         with nullcontext() if places.joins else forms:

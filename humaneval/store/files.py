@@ -16,6 +16,17 @@ PRIVATE = 0o600
 OTHERS = 0o077
 BESIDE = ("", "-wal", "-shm", "-journal")
 """The ends of the names of a database's files. SQLite gives all of them the permissions of the first."""
+HEAD = b"SQLite format 3\0"
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database, or one of the files beside one."""
+    files = {path.with_name(path.name.removesuffix(end) or path.name) for end in BESIDE}
+    for file in filter(_mode, files):  # a pipe would wait
+        with suppress(OSError), file.open("rb") as opened:
+            if opened.read(len(HEAD)) == HEAD:
+                return True
+    return False
 
 
 def make_private(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,14 @@ from humaneval.csv_file import csv_rows
 from humaneval.encodings import decode, why_not_json
 from humaneval.errors import InputError, PrerequisiteError
 from humaneval.foreign import excel
-from humaneval.limits import check_cells, read_rows
+from humaneval.limits import DOCUMENT, FILE, MIB, TIGHTEST, check_cells, read_rows
 from humaneval.text import counted, quoted
 
 WHAT = "a table of stories and sentences"
 RIGHT_ENDING = "right ending"
 _CLOZE = ("randomfifthsentencequiz1", "randomfifthsentencequiz2", "answerrightending")
+BATCH, EACH = 256, 50
+"""Rows of a Parquet file that are unfolded at a time, and the least bytes that a cell of it then takes."""
 _EXCEL, _PARQUET = b"PK\x03\x04", b"PAR1"
 
 
@@ -52,7 +54,8 @@ def read_table_file(path: Path, *, encoding: str | None = None, worksheet: str |
         book = excel.cells(data, path, worksheet)
         return _of_rows(str(path), book.rows, book.lines, book.notes)
     if data.startswith(_PARQUET):
-        return _of_records(str(path), _parquet(data, path))
+        most = min(FILE, max(DOCUMENT, TIGHTEST * len(data)))
+        return _of_records(str(path), _parquet(data, path, most), most=most)
     decoded = decode(data, str(path), encoding, what=WHAT)
     notes = (f"{decoded.note}; --encoding overrides this",) if decoded.guessed else ()
     if decoded.text.lstrip()[:1] in ("{", "["):
@@ -138,14 +141,23 @@ def _with_right_ending(table: TableFile) -> TableFile:
     )
 
 
-def _of_records(name: str, records: Sequence[_Record], notes: Sequence[str] = ()) -> TableFile:
-    if not records:
+def _of_records(
+    name: str, records: Iterable[_Record], notes: Sequence[str] = (), most: int = FILE
+) -> TableFile:
+    """The table of records whose cells have at most so many characters."""
+    flat, lines, size = [], [], 0
+    for record in records:
+        flat.append(_flat(record.value))
+        lines.append(record.line)
+        size += sum(map(len, flat[-1].values()))
+        if size > most:
+            raise _unfolds(name, most)
+    if not flat:
         raise InputError(f"{name} contains no records", "Give one object for each story.")
-    flat = [_flat(record.value) for record in records]
     header = list(dict.fromkeys(key for each in flat for key in each))
     check_cells(name, len(flat), len(header))
     body = [tuple(each.get(key, "").strip() for key in header) for each in flat]
-    return _without_empty(name, header, body, [record.line for record in records], notes)
+    return _without_empty(name, header, body, lines, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +200,8 @@ def _json_lines(text: str, name: str) -> list[_Record]:
     return records
 
 
-def _parquet(data: bytes, path: Path) -> list[_Record]:
+def _parquet(data: bytes, path: Path, most: int) -> Iterator[_Record]:
+    """The rows, some at a time: a page may hold a long text once and name it for a million rows."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -197,12 +210,27 @@ def _parquet(data: bytes, path: Path) -> list[_Record]:
             'pip install "humaneval-toolkit[parquet]", or write the table as CSV.',
         ) from None
     try:
-        values = parquet.read_table(io.BytesIO(data)).to_pylist()
+        number, file = 0, parquet.ParquetFile(io.BytesIO(data))
+        said = file.metadata
+        check_cells(str(path), said.num_rows, said.num_columns)
+        groups = (said.row_group(number) for number in range(said.num_row_groups))
+        parts = (group.column(number) for group in groups for number in range(group.num_columns))
+        if sum(part.total_uncompressed_size + EACH * part.num_values for part in parts) > most:
+            raise _unfolds(str(path), most)
+        for batch in file.iter_batches(BATCH):
+            for value in batch.to_pylist():
+                yield _Record(number := number + 1, value)
     except (ArrowException, OSError) as error:
         raise InputError(
             f"{path} is a damaged Parquet file: {quoted(error, 100)}", "Write the table again, or as CSV."
         ) from None
-    return [_Record(number, value) for number, value in enumerate(values, 1)]
+
+
+def _unfolds(name: str, most: int) -> InputError:
+    return InputError(
+        f"{name} unfolds to more than {most // MIB:,} MiB, as no honest table of its size does",
+        "If it is your own, write it as CSV.",
+    )
 
 
 def _flat(value: Mapping[str, Any]) -> dict[str, str]:

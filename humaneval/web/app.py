@@ -17,6 +17,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.giving_way import OpenForms
 from humaneval.server_logs import QuietFlask, log_rarely
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
@@ -27,7 +28,6 @@ from humaneval.store.together import Reader, Writer
 from humaneval.study.stored import program_key, without_question
 from humaneval.web import hit_forms, link_forms, prolific_events, prolific_forms, security
 from humaneval.web.forms import Context
-from humaneval.web.giving_way import OpenForms
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
@@ -45,6 +45,7 @@ MOST_BYTES = 2 * MAX_FORM_BYTES
 
 LOGS = (
     "humaneval.crowd.signatures",
+    "humaneval.patterns",
     "humaneval.store.together",
     "humaneval.web.ask",
     "humaneval.web.exclude",
@@ -87,7 +88,7 @@ def create_app(
     identity = Identity(engine)
     writer = Writer(engine, partial(_begun, identity), partial(_ended, identity))
     signer = URLSafeSerializer(key, salt="form")
-    open_forms = OpenForms(settings.open_forms_per_address)
+    open_forms = OpenForms[int](settings.open_forms_per_address)
     app.extensions["humaneval"] = Context(
         settings,
         engine,

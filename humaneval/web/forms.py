@@ -29,6 +29,7 @@ from humaneval.crowd.found_hit import FoundHit, find_hits
 from humaneval.crowd.store_answers import Sending, keep_all
 from humaneval.crowd.stored_claim import Work, find_work, find_works
 from humaneval.domain import PROGRAM
+from humaneval.giving_way import OpenForms
 from humaneval.settings import Settings
 from humaneval.store.engine import connected
 from humaneval.store.heartbeat import Pulse
@@ -38,7 +39,6 @@ from humaneval.store.types import now
 from humaneval.study.asked import asked_by
 from humaneval.study.stored import program_name
 from humaneval.text import without_refused
-from humaneval.web.giving_way import OpenForms
 from humaneval.web.messages import message
 from humaneval.web.prolific_check import Checker
 from humaneval.web.security import allow_fetches
@@ -57,7 +57,7 @@ class Context(NamedTuple):
     pulse: Pulse
     writer: Writer
     reader: Reader
-    open_forms: OpenForms
+    open_forms: OpenForms[int]
     answered: Callable[[str, str], None] = lambda endpoint, study: None
     """Called when answers are stored, with endpoint and study."""
     in_hand: Callable[[str, str, str], int] = lambda endpoint, study, hit: 0

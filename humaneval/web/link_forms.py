@@ -31,6 +31,7 @@ from humaneval.crowd.panels import (
     require_secret,
 )
 from humaneval.errors import SettingsError
+from humaneval.patterns import Patterns
 from humaneval.store.engine import connected
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
@@ -254,7 +255,9 @@ def _visitor(hit: FoundHit, given: Mapping[str, str]) -> _Visitor | None:
     names = _panel_parameters(hit.settings)
     ids = [given[name] for name in names]
     pattern = "" if by_program(hit) else hit.settings.panel.id_pattern
-    if not all(is_id(id, names) for id in ids) or (pattern and not re.fullmatch(pattern, ids[0])):
+    if not all(is_id(id, names) for id in ids):
+        return None
+    if pattern and Patterns().found(pattern, 0, ids[0], whole=True) is False:
         return None
     extra = [name for name in hit.settings.panel.extra_parameters if is_id(given[name], [name])]
     if not set(needed_parameters(hit.settings)) <= {*extra}:

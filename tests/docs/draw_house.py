@@ -70,6 +70,8 @@ GROUND = {
     "progress",
     "web_server",
     "request_turns",
+    "giving_way",
+    "patterns",
     "timed_replies",
     "server_logs",
     "kinds",

@@ -242,6 +242,19 @@ def test_a_text_without_end_is_not_kept(sqlite_engine: Engine, form: Form, statu
     assert len(str(kept.extra)) < 100
 
 
+def test_what_a_generator_reports_without_end_is_not_kept(sqlite_engine: Engine) -> None:
+    add_stories(sqlite_engine, [STORY])
+    said = {"tokens": [7] * 40_000, "deep": {}}
+    endless = Writer(
+        answers=lambda blank: Infill(blank, "It rained.", InfillStatus.CUT, "no end " * 5_000, said)
+    )
+    run(sqlite_engine, endless, blanks_of([STORY], (4,)))
+    with reading(sqlite_engine) as session:
+        (kept,) = session.scalars(select(InfillRow))
+    assert (kept.text, len(kept.detail)) == ("It rained.", 20_000)
+    assert kept.extra == {"not kept": "120,024 characters"}
+
+
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 24, 30])
 def test_shards_cover_each_blank_once_and_keep_stories_whole(stories: tuple[Story, ...], parts: int) -> None:
     shards = [blanks_of(stories, POSITIONS, 2, shard=Shard(i, parts)) for i in range(1, parts + 1)]

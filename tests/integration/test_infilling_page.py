@@ -304,6 +304,9 @@ def test_the_verb_reads_a_file(command: Command, tmp_path: Any) -> None:
     assert json.loads(said.out)["generators"][0]["candidates"][0]["text"].startswith("Ä. This")
     (tmp_path / "text.txt").write_bytes(b"\xff ____")
     assert "not UTF-8" in command("infill", "--file", tmp_path / "text.txt", "--generator", "control").err
+    (tmp_path / "text.txt").write_text("Long ago. " * 500_000 + "____")
+    said = command("infill", "--file", tmp_path / "text.txt", "--generator", "control")
+    assert "text.txt is larger than 4 MiB" in said.err
 
 
 @pytest.mark.parametrize(

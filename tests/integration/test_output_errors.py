@@ -186,6 +186,33 @@ def test_X56_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert (link.is_symlink(), target.read_text()) == (True, "after")
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("archive", "study", "--out"),
+        ("study", "preview", "study", "--out"),
+        ("report", "study", "--format", "json", "--out"),
+        ("export", "study", "--out"),
+        ("publish", "study", "--to", "link", "--people", "people.csv", "--out"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_written_over_a_database(
+    scored: str, sqlite_engine: Engine, command: Command, verb: tuple[str, ...]
+) -> None:
+    Path("people.csv").write_text("name\nAda\n")
+    live = Path(str(sqlite_engine.url.database))
+    log, link = live.with_name(f"{live.name}-wal"), Path("link.db")
+    link.symlink_to(live)
+    before = live.read_bytes()
+    for out in (live, log, link):
+        said = command(*verb, str(out))
+        assert (said.code, "a database is there" in said.err) == (1, True)
+    assert live.read_bytes() == before
+    with reading(sqlite_engine) as session:
+        assert session.scalar(text("SELECT count(*) FROM hits WHERE endpoint = 'link'")) == 0
+
+
 # /health
 
 

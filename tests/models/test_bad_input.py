@@ -13,7 +13,7 @@ import pytest
 
 from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import SpecialIds
-from generators.training.corpus import SEPARATOR
+from generators.training.corpus import SEPARATOR, folder_texts
 from generators.training.examples import MaskedCorpus
 from generators.training.state import STATE_TENSORS, held
 from humaneval.errors import InputError
@@ -78,6 +78,7 @@ ABSTRACT = {"title": "A", "authors": "B C", "categories": "cs.CL", "abstract": "
         ("\n\n \n\n\n\t\n", ["train.txt has no documents"]),
         (SEPARATOR.join([*FINE, "a\x00b"]), ["train.txt, document 4: contains U+0000", "--skip-bad"]),
         (SEPARATOR.join(FINE).encode() + b"\n\n\nna\xefve", ["train.txt, document 4: not UTF-8"]),
+        (SEPARATOR.join([*FINE, "No end. " * 2_200_000]), ["train.txt, document 4 is longer than 16 MiB"]),
         (
             SEPARATOR.join(["word " * 400] * 3),
             ["none of the 3 documents", "253 tokens", "longer than the context"],
@@ -112,6 +113,17 @@ def test_G03_an_abstract_that_cannot_be_used_says_where_and_why(
 def test_G03_a_line_that_is_no_json_is_named(train: Train, tmp_path: Path) -> None:
     place = folder(tmp_path / "texts", f"{json.dumps(ABSTRACT)}\n\n{{\n", ending="jsonl")
     refused(train("--documents", place, "--corpus", "abstracts"), "train.jsonl, document 3: not an abstract")
+
+
+def test_a_corpus_is_read_a_document_at_a_time(tmp_path: Path) -> None:
+    text = "\ufeff" + SEPARATOR.join([f"Line one.\nLine two of {number}." for number in range(9)])
+    for ends in ("\n", "\r\n"):
+        place = folder(tmp_path / "texts", text.replace("\n", ends) + ends * 5 + "\rLast." + ends)
+        found = folder_texts(place, "train", "texts")
+        whole = (place / "train.txt").read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        assert [one.text for one in found.documents] == [
+            piece.strip() for piece in whole.split(SEPARATOR) if piece.strip()
+        ]
 
 
 def test_bad_documents_can_be_left_out_and_are_counted(train: Train, tmp_path: Path) -> None:

@@ -104,14 +104,24 @@ def test_G14_a_model_that_was_not_trained_to_be_asked_is_refused(tmp_path: Path,
         ("{{ raise_exception('no users here') }}", "no users here"),
         ("{{ messages.append(1) }}{{ messages[0].content }}", "cannot be rendered"),
         ("{{ ''.__class__.__mro__[1].__subclasses__() }}{{ messages[0].content }}", "cannot be rendered"),
+        ("{{ '%9999999999d' % 1 }}", "cannot be rendered"),
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "to no end"),
         ("no request", "0 times, not once"),
         ("{{ messages[0].content }}{{ messages[0].content }}", "2 times, not once"),
     ],
 )
 def test_a_template_that_fails_or_reaches_out_is_refused(
-    template: str, message: str, tmp_path: Path, tokenizer: Any
+    template: str, message: str, tmp_path: Path, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if "no end" in message:
+        monkeypatch.setattr("generators.causal.instruct.SECONDS", 2.0)
     assert message in refusal(kept(tmp_path / "m", tokenizer, template))
+
+
+def test_a_template_without_end_is_not_read(tmp_path: Path, tokenizer: Any) -> None:
+    model = kept(tmp_path / "m", tokenizer, CHAT)
+    (model / "chat_template.jinja").write_bytes(b"{{ messages[0].content }}" + b" " * 5 * 1024**2)
+    assert "chat_template.jinja is larger than 4 MiB" in refusal(model)
 
 
 def test_the_request_numbers_the_blanks_and_says_what_is_wanted() -> None:

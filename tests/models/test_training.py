@@ -18,7 +18,7 @@ from generators.checkpoints.weights import WEIGHTS
 from generators.sampling.flat_forward import Batch, place
 from generators.training.causal_run import train
 from generators.training.examples import MaskedCorpus
-from generators.training.log import LOG, Report, read_log
+from generators.training.log import LOG, Report, cut_log, read_log
 from generators.training.model_perplexity import perplexities
 from generators.training.packing import evaluation_batches
 from generators.training.plan import Plan
@@ -315,3 +315,10 @@ def _special() -> Any:
     from generators.checkpoints.sequences import SpecialIds
 
     return SpecialIds(300)
+
+
+def test_a_log_that_no_run_wrote_is_refused(tmp_path: Path) -> None:
+    for text in ("{}", '{"step": "one"}', "[" * 100_000 + "{}", "{" * 100_000 + "}", "x" * (256 * 2**20 + 1)):
+        (tmp_path / LOG).write_text(text)
+        with pytest.raises(InputError, match=r"log.jsonl is (not the log of a run|larger than 256 MiB)"):
+            cut_log(tmp_path, 3)

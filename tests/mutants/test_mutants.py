@@ -34,11 +34,15 @@ MUTANTS = {
 
 
 LOADED = """
-import json, os, sys
+import gc, json, os, sys
 import pytest
 import boto3, flask, playwright.sync_api
 import humaneval.crowd.approve, humaneval.crowd.bonus, humaneval.crowd.collect, humaneval.market
 import humaneval.simulated, humaneval.study.scores, humaneval.web.app
+from tests import migrated
+for versions in migrated.KINDS:
+    migrated.script(versions)
+gc.freeze()
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -46,11 +50,13 @@ for line in sys.stdin:
         written = os.open(said, os.O_WRONLY | os.O_CREAT)
         os.dup2(written, 1)
         os.dup2(written, 2)
-        sys.exit(pytest.main(arguments))
+        status = pytest.main(arguments)
+        sys.stdout.flush()
+        os._exit(status)  # taking everything loaded apart takes longer than many of the tests
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Runs pytest for each line that it reads, in a process of its own that has loaded most of the toolkit: that
-takes longer than the tests."""
+"""Runs pytest for each line that it reads, in a process of its own that has loaded most of the toolkit and
+made a database by its migrations: that takes longer than the tests."""
 
 Suite = Callable[..., tuple[int, str]]
 
@@ -75,7 +81,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Suite]:
             assert loaded.stdin is not None
             assert loaded.stdout is not None
             said = folder / mutant
-            quietly = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
+            quietly = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--tb=native"]
             command = [str(said), *quietly, path, "-k", chosen, "-p", f"tests.mutants.{mutant}"]
             print(json.dumps(command), file=loaded.stdin, flush=True)
             return int(loaded.stdout.readline()), said.read_text(encoding="utf-8")

@@ -462,6 +462,38 @@ def test_parquet_is_read_or_the_package_for_it_named() -> None:
     is_whole(read(path))
 
 
+def parquet_of(columns: dict[str, Any], **how: Any) -> Path:
+    """A file of pyarrow's arrays or lists. Tests of it are left out without pyarrow."""
+    arrow = pytest.importorskip("pyarrow")
+    import_module("pyarrow.parquet").write_table(arrow.table(columns), "made.parquet", **how)
+    return Path("made.parquet")
+
+
+def test_a_small_parquet_file_does_not_fill_the_memory() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    text = "no end " * 50_000
+    once = arrow.DictionaryArray.from_arrays(arrow.array([0] * 10_000, arrow.int32()), [text])
+    long = arrow.ListArray.from_arrays([0, 6_000_000], arrow.array([0] * 6_000_000, arrow.int8()))
+    unfolds = "made.parquet unfolds to more than 256 MiB"
+    for columns, how, said in (
+        ({"a": once}, {}, unfolds),
+        ({"a": [text] * 800}, {"use_dictionary": False, "compression": "zstd"}, unfolds),
+        ({"a": long}, {}, unfolds),
+        ({"a": arrow.nulls(6_000_000, arrow.int8())}, {}, unfolds),
+        ({f"a{number}": [1] for number in range(10_001)}, {}, "10,001 columns; at most 10,000"),
+    ):
+        path = parquet_of(columns, **how)
+        assert path.stat().st_size < 5_000_000
+        with pytest.raises(InputError, match=said):
+            read_table_file(path)
+
+
+def test_rows_of_a_parquet_file_are_numbered_through() -> None:
+    path = parquet_of({"a": list(range(1_000)), "b": ["x"] * 1_000})
+    found = read_table_file(path)
+    assert (found.rows[999], found.lines) == (("999", "x"), tuple(range(1, 1_001)))
+
+
 # What is refused, with line and column
 
 

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from humaneval.web import giving_way
-from humaneval.web.giving_way import OpenForms
+from humaneval import giving_way
+from humaneval.giving_way import OpenForms
 
 HALL, HOME, CAFE = "192.0.2.1", "198.51.100.1", "203.0.113.1"
 

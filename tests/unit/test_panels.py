@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from humaneval import patterns
 from humaneval.crowd.link import panel_address
 from humaneval.crowd.panel_list_file import read_list
 from humaneval.crowd.panel_postbacks import read_reply
@@ -237,6 +238,13 @@ def test_http_200_is_no_yes_and_only_a_clear_no_is_a_no(status: int, text: str, 
     with pytest.raises(PlatformError) as caught:
         read_reply(SONA, status, text, [])
     assert caught.value.nothing_done == sure
+
+
+def test_a_pattern_that_comes_to_no_end_says_nothing_of_a_credit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.5)
+    slow = study({"postback_already": "([a-z]+ ?)+!"}, postback_url="https://p.example/done?id={worker}")
+    with pytest.raises(PlatformError, match="refuses the call"):
+        read_reply(slow, 400, "a" * 100, [])
 
 
 def test_what_a_panel_says_is_kept_without_the_persons_code_and_the_token() -> None:

@@ -111,6 +111,8 @@ def serve(
             trouble=trouble,
             invited=not is_local(host, public_url) if registration is None else registration == "invited",
             balance=balance,
+            most_at_address=app.settings.open_forms_per_address,
+            trusted_proxies=app.settings.trusted_proxies,
         )
         _announce(server, mode, keys, keys_file, as_json=as_json)
         server.serve_forever()

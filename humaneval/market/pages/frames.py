@@ -109,6 +109,7 @@ def external_submit(before: str = "") -> Response:
             answer = read_answer(asked, fields, files)
             with market.writing() as work:
                 submit(work, assignment_id, answer)
+                current_site().crowds.in_hand.answered(assignment_id)
     except NotPossibleError as error:
         return _shown(error.message, error.status)
     except RequestEntityTooLarge:

@@ -10,7 +10,6 @@ from humaneval.market.faults.effects import happening
 from humaneval.market.faults.kinds import Trouble
 from humaneval.market.faults.reused_id import reuse_id
 from humaneval.market.faults.unseen_form import UNSEEN_PATH
-from humaneval.market.hit_status import counts
 from humaneval.market.pages.site import Answer, Frame, Visit, as_worker, before_in, problem_page, signed_in
 from humaneval.market.protocol.addresses import with_query
 from humaneval.market.protocol.http import NOT_ACCEPTED
@@ -38,7 +37,8 @@ def show_list(visit: Visit) -> Answer:
     """What the worker has in hand, and what they can take."""
     in_hand = assignments.in_hand_of(visit.work, visit.worker)
     begun = {each.hit.hit_type_number for each in in_hand}
-    offered = offers.offers(visit.work, visit.worker, before=before_in(request))
+    giving_way = visit.site.crowds.that_give_way()
+    offered = offers.offers(visit.work, visit.worker, before=before_in(request), giving_way=giving_way)
     return visit.page(
         "hits.html",
         # What each person does once is not offered again beside the one in hand.
@@ -55,7 +55,8 @@ def show_list(visit: Visit) -> Answer:
 def group(visit: Visit) -> Answer:
     """The next HIT of a group, at Mechanical Turk's own address."""
     group_id = request.args.get("groupId", "")
-    hit = offers.next_in_group(visit.work, visit.worker, group_id)
+    giving_way = visit.site.crowds.that_give_way()
+    hit = offers.next_in_group(visit.work, visit.worker, group_id, giving_way)
     if hit is None:
         mine = assignments.newest_in_group(visit.work, visit.worker, group_id)
         if mine is not None and mine.state == State.ACCEPTED:
@@ -80,8 +81,11 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         in_hand = in_hand or next((each for each in begun if each.kind == hit.hit_type_number), None)
         if in_hand is not None and offers.is_once(hit.hit_type):
             return redirect(f"/assignments/{in_hand.id}", 303)
-    if of_group and hit.status != "Assignable" and in_hand is None:
-        other = offers.next_in_group(work, visit.worker, hit.hit_type.group_id)
+    is_free, kind = hit.status == "Assignable", hit.hit_type_number
+    giving_way = () if is_free else visit.site.crowds.that_give_way()
+    available = is_free or offers.that_gives_way(work, visit.worker, giving_way, kind, hit.number) is not None
+    if of_group and not available and in_hand is None:
+        other = offers.next_in_group(work, visit.worker, hit.hit_type.group_id, giving_way)
         if other is not None:
             return redirect(with_query(f"/hits/{other.id}", groupId=other.group_id), 303)
     question, form, frame = read_question(hit.question, work.mode), None, None
@@ -94,7 +98,7 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         frame=frame,
         form=form,
         hit=hit,
-        available=counts(work, [hit])[hit.number].free if hit.status == "Assignable" else 0,
+        available=available,
         obstacles=obstacles,
         requirements=requirements,
         in_hand=in_hand,
@@ -107,13 +111,20 @@ def preview(visit: Visit, hit_id: str) -> Answer:
 @signed_in
 def accept(visit: Visit, hit_id: str) -> Answer:
     """Take one place of a HIT. If the form names its group, any other HIT of the group will do."""
+    work, worker, crowds = visit.work, visit.worker, visit.site.crowds
     reused = happening(request.environ) is Trouble.REUSED_ID
-    in_hand = assignments.in_hand_of(visit.work, visit.worker) if reused else []
-    assignment = assignments.accept(
-        visit.work, visit.worker, hit_id, or_another=bool(request.form.get("groupId"))
-    )
+    in_hand = assignments.in_hand_of(work, worker) if reused else []
+    or_another, returned = bool(request.form.get("groupId")), ""
+    try:
+        assignment = assignments.accept(work, worker, hit_id, or_another=or_another)
+    except assignments.TakenError:
+        giving_way = crowds.that_give_way()
+        returned = assignments.make_room(work, worker, hit_id, giving_way, or_another=or_another)
+        assignment = assignments.accept(work, worker, hit_id, or_another=or_another)
     if reused and assignment not in in_hand:
-        reuse_id(visit.work, assignment)
+        reuse_id(work, assignment)
+    crowds.took(worker, assignment, work.now)
+    crowds.in_hand.ended(returned)
     return redirect(f"/assignments/{assignment.id}", 303)
 
 
@@ -121,15 +132,19 @@ def accept(visit: Visit, hit_id: str) -> Answer:
 @signed_in
 def show_work(visit: Visit, assignment_id: str) -> Answer:
     """The HIT in hand, or what became of it."""
-    return _work_page(visit, assignments.find_own(visit.work, visit.worker, assignment_id))
+    assignment = assignments.find_own(visit.work, visit.worker, assignment_id)
+    visit.site.crowds.shown(visit.worker, assignment, visit.work.now)
+    return _work_page(visit, assignment)
 
 
 @blueprint.get("/assignments/<assignment_id>/state")
 @signed_in
 def show_state(visit: Visit, assignment_id: str) -> Answer:
     """What became of the HIT in hand, for the page around its frame."""
-    state = assignments.find_own(visit.work, visit.worker, assignment_id).state
-    return visit.site.note((State.SUBMITTED if state in FINISHED else state).value)
+    assignment = assignments.find_own(visit.work, visit.worker, assignment_id)
+    visit.site.crowds.shown(visit.worker, assignment, visit.work.now)
+    state = State.SUBMITTED if assignment.state in FINISHED else assignment.state
+    return visit.site.note(state.value)
 
 
 @blueprint.post("/assignments/<assignment_id>/answer")
@@ -161,6 +176,7 @@ def answer(assignment_id: str) -> Answer:
         # A worker who was too late reads so on the next page.
         if assignments.find_own(visit.work, visit.worker, assignment_id).state is State.ACCEPTED:
             submit(visit.work, assignment_id, sent)
+            visit.site.crowds.in_hand.answered(assignment_id)
         return redirect(f"/assignments/{assignment_id}", 303)
 
     return as_worker(kept, writes=True)
@@ -171,6 +187,7 @@ def answer(assignment_id: str) -> Answer:
 def give_back(visit: Visit, assignment_id: str) -> Answer:
     """Return a HIT."""
     assignments.give_back(visit.work, visit.worker, assignment_id)
+    visit.site.crowds.in_hand.ended(assignment_id)
     return redirect("/hits", 303)
 
 

@@ -37,7 +37,9 @@ def sign_in() -> Answer:
         return _signin_page(_BY_INVITATION, 403)
     try:
         with site.market.writing() as work:
-            worker = sign_up(work, request.form.get("name", ""), country, new=site.invited)
+            room, name = site.crowds.has_room_for_names(), request.form.get("name", "")
+            worker = sign_up(work, name, country, registers=True, new=site.invited, room=room)
+            site.crowds.came(worker)
     except NotPossibleError as error:
         return _signin_page(error.message, error.status)
     target = safe_path(request.form.get("next", ""))

@@ -13,6 +13,7 @@ from flask import Flask, Request, Response, current_app, redirect, render_templa
 from werkzeug.wrappers import Response as WerkzeugResponse
 
 from humaneval.market.operations import Market
+from humaneval.market.pages.crowds import Crowds
 from humaneval.market.protocol.addresses import origin_of, with_query
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.questions.question import ExternalQuestion, HtmlQuestion
@@ -69,10 +70,12 @@ class WorkerSite:
         seals: Seals,
         public_url: str,
         *,
+        crowds: Crowds,
         invited: bool = False,
         frames: FrameHost = NO_FRAMES,
     ) -> None:
         """`invited`: workers come by a link of their own or by invitation, not by name alone."""
+        self.crowds = crowds
         self.invited = invited
         self.frames = frames
         self.market = market

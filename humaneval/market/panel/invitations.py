@@ -20,6 +20,7 @@ from humaneval.market.workers import Person, find_named, pass_for, sign_up
 from humaneval.market.workers import revoke_links as revoke
 from humaneval.store.engine import store_errors
 from humaneval.store.types import now
+from humaneval.text import command, listed
 
 
 class Names(NamedTuple):
@@ -64,8 +65,8 @@ def _listed(file: Path) -> tuple[list[str], list[str]]:
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
     """A personal link for each name. New names are registered.
 
-    Raises UsageError for a name that is not valid; then nobody is registered. Raises SettingsError if
-    `public_url` is not a whole site.
+    Raises UsageError for a name that is not valid, or that somebody registered: they have that link already.
+    Then nobody is registered. Raises SettingsError if `public_url` is not a whole site.
     """
     check_site(public_url)
     mode, seals = _account(engine)
@@ -74,6 +75,14 @@ def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dic
             workers = [sign_up(work, name, "") for name in names]
         except NotPossibleError as error:
             raise UsageError(error.message, "Nobody was invited.") from None
+        taken = [worker.name for worker in workers if worker.registered]
+        if taken:
+            again = command("market", "invite", "--revoke", *taken, "--database", engine.url.database)
+            raise UsageError(
+                f"somebody has registered as {listed(taken)}, and has the link that you would give away",
+                "Nobody was invited. Choose another name. Or sign out whoever registered, and invite again:"
+                f" {again}",
+            )
         return {
             worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(pass_for(worker))}"
             for worker in workers

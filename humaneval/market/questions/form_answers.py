@@ -13,7 +13,6 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from humaneval.market.protocol.answer_xml import Answered, Part, with_plain_line_ends
 from humaneval.market.protocol.characters import forbidden_character
 from humaneval.market.protocol.identifiers import new_entity_id
-from humaneval.market.questions.patterns import Patterns
 from humaneval.market.questions.question_form import (
     FileAnswer,
     FormQuestion,
@@ -21,6 +20,7 @@ from humaneval.market.questions.question_form import (
     SelectionAnswer,
     TextAnswer,
 )
+from humaneval.patterns import Patterns
 
 LONGEST_FILENAME = 200
 
@@ -178,5 +178,5 @@ def _text_faults(answer: TextAnswer, written: str, patterns: Patterns) -> Iterat
     if length > answer.longest:
         yield f"Write at most {answer.longest} characters; you have {length}."
     for pattern in answer.patterns:
-        if not patterns.found(pattern.expression, pattern.flags, written):
+        if patterns.found(pattern.expression, pattern.flags, written) is False:
             yield pattern.error or "This does not have the required format."

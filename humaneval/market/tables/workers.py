@@ -16,7 +16,8 @@ class Worker(MarketTable):
     """A person who works here. `handle` is the name they sign in with, folded so that case does not matter.
 
     A link or cookie is valid only if it carries the current number of `links_revoked`, and a cookie also that
-    of `signed_out`.
+    of `signed_out`. The first begins at −1 for those who chose their name themselves, at 0 for those whom the
+    requester invited.
     """
 
     __tablename__ = "workers"

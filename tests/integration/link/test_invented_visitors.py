@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, func, select
 
+from humaneval import giving_way
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
 from humaneval.simulated import Skills, crowd_for
@@ -16,7 +17,6 @@ from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import mark_simulated, open_study, program_name, who_answered
-from humaneval.web import giving_way
 from humaneval.web.app import create_app
 from tests.integration.link.people import LinkStudy, begin, form_on
 from tests.integration.link.people import panel as panel_address

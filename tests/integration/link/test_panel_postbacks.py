@@ -51,7 +51,8 @@ class Sona:
     credited: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    """For the next calls: "lost" credits and does not reply, "busy" is HTTP 500, "page" a page of words."""
+    """For the next calls: "lost" credits and does not reply, "busy" is HTTP 500, "broken" the same, cut off,
+    "page" a page of words, "nul" a refusal with characters that no database takes."""
 
     def answer(self, path: str) -> tuple[int, str]:
         query = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
@@ -59,6 +60,10 @@ class Sona:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "busy":
             return 500, "busy"
+        if fault == "broken":
+            return -500, ""
+        if fault == "nul":
+            return 400, "a\0b"
         if fault == "page":
             return 200, "<html><p>Down for maintenance</html>"
         code = query.get("survey_code", "")
@@ -82,7 +87,9 @@ def sona() -> Iterator[Sona]:
             if not status:
                 self.close_connection = True
                 return
-            self.send_response(status)
+            self.send_response(abs(status))
+            if status < 0:
+                self.send_header("Content-Length", "99")
             self.send_header("Content-Type", "text/xml")
             self.end_headers()
             self.wfile.write(text.encode())
@@ -173,7 +180,7 @@ def test_what_sona_refuses_is_said_with_its_own_words_and_tried_again(
     assert sona.credited == ["10001", "999"]
 
 
-@pytest.mark.parametrize("fault", ["lost", "busy", "page"])
+@pytest.mark.parametrize("fault", ["lost", "busy", "broken", "page"])
 def test_a_reply_that_was_lost_stays_unsure_and_nobody_is_credited_twice(
     sqlite_engine: Engine, credited: Callable, sona: Sona, fault: str
 ) -> None:
@@ -185,6 +192,19 @@ def test_a_reply_that_was_lost_stays_unsure_and_nobody_is_credited_twice(
     assert "Whether the panel credits 1 person is not known" in told(study)
     assert collected(study).told == 1
     assert sona.credited == ["10001"]
+
+
+@pytest.mark.parametrize("fault", ["broken", "nul"])
+def test_a_panel_that_breaks_at_one_person_is_told_of_the_others(
+    engine: Engine, credited: Callable, sona: Sona, fault: str
+) -> None:
+    study, address = credited(engine)
+    sona.faults = [fault]
+    for code in ("10001", "10002"):
+        take(address + code)
+    found = collected(study)
+    assert (found.told, len(found.not_told)) == (1, 1)
+    assert sona.credited == ["10002"]
 
 
 def test_where_a_second_call_could_credit_twice_only_a_person_makes_it(

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import Engine, delete, select
 
+from humaneval import patterns
 from humaneval.crowd.personal_data import find_person
 from humaneval.crowd.review import MISSED_CONTROL
 from humaneval.errors import SettingsError, UsageError
@@ -231,6 +232,17 @@ NOBODY = [
     ),
     *("%7B%7BPID%7D%7D", "<%= pid %>", "@@PROLIFIC_PID@@", "None-0"),
 ]
+
+
+def test_X48_an_id_at_which_the_pattern_comes_to_no_end_holds_nobody_up(
+    sqlite_engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "MOST_SECONDS", 0.5)
+    study = by_link(sqlite_engine, panel={"id_pattern": "([0-9A-Za-z]+ ?)+"})
+    link = study.panel_link()
+    assert Browser().get(panel(link, "5f9!", "a9")).status == 400
+    for each in ("5f9", f"{'a' * 100}!"):
+        assert Browser().get(panel(link, each, "a9")).status == 200
 
 
 @pytest.mark.parametrize("id", NOBODY)

@@ -89,6 +89,28 @@ def test_who_has_the_invitation_registers_once_under_a_free_name(
     assert back.submit(page, form, {}).url == f"{panel.url}/hits"
 
 
+def test_the_link_of_somebody_who_registered_is_given_to_nobody(
+    command: Command, panel: MarketServer
+) -> None:
+    invitation = command("market", "invite", "--public-url", panel.url).out.strip()
+    stranger = Browser()
+    page = stranger.get(invitation)
+    form = page.form(action="/signin")
+    assert form is not None
+    link = re.findall(r'value="(http[^"]+/come/[^"]+)"', stranger.submit(page, form, {"name": "Ben"}).html)[0]
+    said = command("market", "invite", "Ada", "ben", "--public-url", panel.url)
+    assert (said.code, said.out) == (2, "")
+    assert "somebody has registered as Ben" in said.err
+    (advised,) = re.findall(r"humaneval (market invite --revoke Ben --database \S+)", said.err)
+    assert command(*advised.split()).code == 0
+    assert stranger.get(f"{panel.url}/hits").url.startswith(f"{panel.url}/signin")
+    links = command("market", "invite", "ben", "--public-url", panel.url, "--json").json["links"]
+    assert links["Ben"] != link
+    assert stranger.get(link).status == 404
+    again = command("market", "invite", "Ben", "--public-url", panel.url, "--json").json["links"]
+    assert again == links
+
+
 def test_a_name_that_cannot_be_one_invites_nobody(command: Command, panel: MarketServer) -> None:
     said = command("market", "invite", "Ada", "x" * 200)
     assert said.code == 2

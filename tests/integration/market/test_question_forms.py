@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from humaneval.market.questions import patterns
+from humaneval import patterns
 from tests.integration.market.asking import refusal
 from tests.integration.market.forms import form, question, selection, text_answer
 from tests.pace import PATIENCE

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import urllib3
 
+from humaneval import giving_way
 from humaneval.crowd.prolific import submitted
 from humaneval.market.prolific_standin import Faults
 from humaneval.market.prolific_standin.faults import READING, RETRY_AFTER, ProlificFault
-from humaneval.web import giving_way, prolific_check
+from humaneval.web import prolific_check
 from tests.integration.prolific.people import Person, World
 
 

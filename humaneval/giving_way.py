@@ -1,17 +1,20 @@
-"""Counts the forms that were begun by link and not answered, by the network address of the browser.
+"""Counts the forms that were begun and not answered, by the network address of the browser.
 
-Whoever invents visitors could take every row of a study. One address may therefore have only so many forms
-open. And if a link is full, an address with many gives way to one with few: sooner if hardly anybody there
-answers, as no class of people would. Nothing of this is stored.
+Whoever invents visitors could take every row of a study, or every place at the marketplace. One address may
+therefore have only so many forms open. And if nothing is left, an address with many gives way to one with
+few: sooner if hardly anybody there answers, as no class of people would. Nothing of this is stored.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
+from typing import Generic, TypeVar
+
+Form = TypeVar("Form", bound=Hashable)
 
 NEVER_SHOWN_SECONDS = 15.0
 """How long a form may be begun without its page being asked for. A browser asks at once."""
@@ -36,8 +39,8 @@ class _Begun:
 
 
 @dataclass(slots=True)
-class _Address:
-    forms: dict[int, _Begun] = field(default_factory=dict)
+class _Address(Generic[Form]):
+    forms: dict[Form, _Begun] = field(default_factory=dict)
     answered: int = 0
 
     @property
@@ -47,22 +50,25 @@ class _Address:
         return LITTLE_PATIENCE if few and len(self.forms) >= MANY else PATIENCE
 
 
-class OpenForms:
+class OpenForms(Generic[Form]):
     """The open forms of each address. `most`: how many one address may have."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
         self._clock = clock
         self._lock = threading.Lock()
-        self._at: dict[str, _Address] = {}
-        self._where: dict[int, str] = {}
+        self._at: dict[str, _Address[Form]] = {}
+        self._where: dict[Form, str] = {}
+
+    def __contains__(self, form: Form) -> bool:
+        return form in self._where
 
     def is_crowded(self, address: str) -> bool:
         """Whether this address has as many forms open as it may have."""
         with self._lock:
             return self._count(_network(address)) >= self.most
 
-    def begun(self, address: str, form: int, *, seconds: float, expected: float) -> None:
+    def begun(self, address: str, form: Form, *, seconds: float, expected: float) -> None:
         """A form was begun at an address. It is reserved for some seconds, and expected to take some."""
         now, network = self._clock(), _network(address)
         with self._lock:
@@ -74,20 +80,25 @@ class OpenForms:
             self._where[form] = network
             self._at.setdefault(network, _Address()).forms[form] = _Begun(now, now + seconds, expected)
 
-    def shown(self, form: int) -> None:
+    def shown(self, form: Form) -> None:
         """Its page was asked for."""
         with self._lock:
             if form in self._where:
                 self._at[self._where[form]].forms[form].shown = True
 
-    def answered(self, form: int) -> None:
+    def answered(self, form: Form) -> None:
         """It was answered."""
         with self._lock:
             if form in self._where:
                 self._at[self._where[form]].answered += 1
             self._forget(form)
 
-    def that_give_way(self, address: str) -> tuple[int, ...]:
+    def ended(self, form: Form) -> None:
+        """It was given back, or has given way."""
+        with self._lock:
+            self._forget(form)
+
+    def that_give_way(self, address: str) -> tuple[Form, ...]:
         """The forms that give way to a new one at `address`, the first one first.
 
         They are open at addresses that have more forms than this one, even after one has gone over.
@@ -95,8 +106,9 @@ class OpenForms:
         now = self._clock()
         with self._lock:
             own = self._count(_network(address))
-            crowded = sorted((-self._count(each), each) for each in list(self._at))
-            found: list[int] = []
+            many = [each for each, there in self._at.items() if len(there.forms) > own + 1]
+            crowded = sorted((-self._count(each), each) for each in many)
+            found: list[Form] = []
             for negative, network in crowded:
                 if -negative <= own + 1:
                     break
@@ -110,12 +122,12 @@ class OpenForms:
             return tuple(found)
 
     def _count(self, network: str) -> int:
-        now, there = self._clock(), self._at.get(network, _Address())
+        now, there = self._clock(), self._at.get(network, _Address[Form]())
         for form in [form for form, begun in there.forms.items() if begun.until < now]:
             self._forget(form)
         return len(there.forms)
 
-    def _forget(self, form: int) -> None:
+    def _forget(self, form: Form) -> None:
         network = self._where.pop(form, None)
         if network is not None:
             there = self._at[network]

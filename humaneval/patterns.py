@@ -1,4 +1,4 @@
-"""Requesters' patterns for workers' answers, tried in one process of their own.
+"""Requesters' patterns for what strangers send, tried in one process of their own.
 
 Some patterns take minutes for one short answer. Nobody may hold a transaction while patterns are tried.
 """
@@ -38,8 +38,8 @@ answer = sys.stdout.buffer
 answer.write(b"?")
 answer.flush()
 for line in sys.stdin.buffer:
-    expression, flags, text = json.loads(line)
-    answer.write(b"1" if re.search(expression, text, flags) else b"0")
+    find, expression, flags, text = json.loads(line)
+    answer.write(b"1" if getattr(re, find)(expression, text, flags) else b"0")
     answer.flush()
 """
 
@@ -52,18 +52,19 @@ class Patterns:
     def __init__(self) -> None:
         self._left = MOST_SECONDS
 
-    def found(self, expression: str, flags: int, text: str) -> bool:
-        """Whether `expression` is found in `text`. True if time runs out: that is not the worker's fault."""
+    def found(self, expression: str, flags: int, text: str, *, whole: bool = False) -> bool | None:
+        """Whether `expression` is found in `text`, or with `whole` fits all of it. None if time runs out: it
+        is not the fault of whoever sent the text."""
         if self._left <= 0:
-            return True
+            return None
         with waiting():
-            tried = _HELPER.search(expression, flags, text, self._left)
+            tried = _HELPER.search("fullmatch" if whole else "search", expression, flags, text, self._left)
         self._left -= tried.seconds
         return tried.found
 
 
 class _Tried(NamedTuple):
-    found: bool
+    found: bool | None
     seconds: float
 
 
@@ -76,10 +77,11 @@ class _Helper:
         self._process: subprocess.Popen[bytes] | None = None
         self._slow: dict[tuple[str, int], None] = {}
 
-    def search(self, expression: str, flags: int, text: str, most: float) -> _Tried:
-        """Whether the pattern is found, and the time that this took, without the wait for the process."""
+    def search(self, find: str, expression: str, flags: int, text: str, most: float) -> _Tried:
+        """Whether the pattern is found, by that function of `re`, and the time that this took, without the
+        wait for the process."""
         pattern = (expression, flags)
-        request = json.dumps([expression, flags, text]).encode() + b"\n"
+        request = json.dumps([find, expression, flags, text]).encode() + b"\n"
         with self._lock:
             process = self._running()
             assert process.stdin is not None
@@ -103,7 +105,7 @@ class _Helper:
                 if len(self._slow) >= MOST_KNOWN:
                     self._slow.clear()
                 self._slow[pattern] = None
-            return _Tried(said != b"0", seconds)
+            return _Tried(said == b"1" if said else None, seconds)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
