@@ -560,6 +560,17 @@ def test_a_decision_is_done_once_the_submission_says_so(server: Answers, reply: 
     platform.approve("a1")
 
 
+@pytest.mark.parametrize("reply", [{}, "Thank you."])
+def test_a_return_is_asked_for_once_the_submission_says_so(server: Answers, reply: Any) -> None:
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1")
+    waits = {"id": "a1", "status": "AWAITING REVIEW"}
+    server.to("POST", "/submissions/a1/request-return/", reply)
+    server.to("GET", "/submissions/a1/", *[waits] * 3, waits | {"return_requested": "2026-11-30T10:00:00Z"})
+    with pytest.raises(PlatformError, match="does not show it"):
+        platform.request_return("a1", "ours")
+    platform.request_return("a1", "ours")
+
+
 def test_an_error_of_many_levels_has_no_reason() -> None:
     deep: Any = "too low"
     for _ in range(900):

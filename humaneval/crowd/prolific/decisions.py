@@ -139,7 +139,10 @@ class Decisions:
         if there is not None and there.return_requested is not None:
             return
         reasons = {"request_return_reasons": [reason]}
-        self._client.send("ask for a return", f"{path_of(assignment)}request-return/", reasons)
+        done = self._client.send("ask for a return", f"{path_of(assignment)}request-return/", reasons)
+        there = None if done.get("return_requested") else self._session(assignment)
+        if not done.get("return_requested") and (there is None or there.return_requested is None):
+            raise PlatformError(f"Prolific took the request to return {assignment} and does not show it")
 
 
 def path_of(submission: str) -> str:
