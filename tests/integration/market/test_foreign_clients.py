@@ -32,7 +32,7 @@ SCRIPT = Path(__file__).with_name("foreign_client.mjs")
 CALLS = Path(__file__).with_name("foreign_client_cli.py")
 AWS_CLI = (
     os.environ.get("HUMANEVAL_TEST_AWS_CLI")
-    or shutil.which(ROOT / ".venv-aws" / "bin" / "aws")
+    or shutil.which(str(ROOT / ".venv-aws" / "bin" / "aws"))
     or shutil.which("aws")
 )
 
