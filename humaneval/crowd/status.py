@@ -255,6 +255,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     planned = _rows_of_links(places, work, records) if by_link else places
     began = min((line.opened_at or moment for line in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
+    minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
     to_approve = new + sum(line.state == "submitted" for line in collected)
@@ -291,7 +292,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         rejected=sum(line.state == "rejected" for line in collected),
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
         compensations_due=records.due.get(endpoint, 0),
-        median_minutes=(minutes := _median_minutes(submitted)),
+        median_minutes=minutes,
         hourly=hourly_at(reward, minutes),
         by_programs=any(line.by_program for line in submitted),
         hourly_expected=study.settings.hit.hourly,
