@@ -112,9 +112,9 @@ def purge(engine: Engine, now: datetime, before: datetime | None = None, *, dry_
     """
     with reading(engine) as session:
         limits = _limits(session.scalars(select(StudyRow).order_by(StudyRow.id)).all(), now, before)
-        old = _old(session, limits)
-        refuse_open_money(session, _whole(old), now, "this work cannot be purged yet")
         written = _written(session)
+        old = _old(session, limits, written)
+        refuse_open_money(session, _whole(old), now, "this work cannot be purged yet")
         found = [(some, _rest(session, some, written)) for some in batches(old, TOGETHER)]
     waiting = [[one.worker for one in some] for some, rest in found if not rest.nothing]
     backups = tuple(map(str, backups_beside(engine)))
@@ -145,16 +145,36 @@ def _limits(studies: Sequence[StudyRow], now: datetime, before: datetime | None)
 
 
 def _old(
-    session: Session, limits: Mapping[int, datetime], workers: Collection[int] | None = None
+    session: Session,
+    limits: Mapping[int, datetime],
+    written: _Written,
+    workers: Collection[int] | None = None,
 ) -> list[_Old]:
-    """The work that is old enough, of `workers` or of everybody."""
+    """The work that is old enough, of `workers` or of everybody; and people without any, if what was written
+    to platforms about them is."""
     last = func.coalesce(WORK.c.submitted_at, WORK.c.answered_at, WORK.c.opened_at)
     query = select(WORK.c.worker_id, WORK.c.id, WORK.c.study_id, last)
     if workers is not None:
         query = query.where(WORK.c.worker_id.in_(workers))
     lines = session.execute(query.order_by(WORK.c.worker_id, WORK.c.id))
     people = (_of(worker, theirs, limits) for worker, theirs in groupby(lines, lambda line: line[0]))
-    return [one for one in people if one.forms]
+    old = [one for one in people if one.forms]
+    return old + [_Old(one, (), True) for one in _without_forms(session, limits, written, workers)]
+
+
+def _without_forms(
+    session: Session, limits: Mapping[int, datetime], written: _Written, workers: Collection[int] | None
+) -> Iterator[int]:
+    """Those about whom something was only written, to exclude them beforehand for example, and long ago."""
+    query = select(WORKERS.c.id).where(~select(WORK.c.id).where(WORK.c.worker_id == WORKERS.c.id).exists())
+    if workers is not None:
+        query = query.where(WORKERS.c.id.in_(workers))
+    for worker in session.scalars(query.order_by(WORKERS.c.id)).all():
+        about = OUTBOX.c.id.in_(written.about.get(worker, ()))
+        lines = session.execute(select(OUTBOX.c.study_id, OUTBOX.c.created_at).where(about))
+        told = [study in limits and at < limits[study] for study, at in lines]
+        if told and all(told):
+            yield worker
 
 
 def _of(worker: int, lines: Iterator[Any], limits: Mapping[int, datetime]) -> _Old:
@@ -236,10 +256,11 @@ def _delete(
     theirs = select(WORK.c.study_id).where(WORK.c.worker_id.in_(workers))
     for study_id in session.scalars(theirs.distinct().order_by(WORK.c.study_id)).all():
         hold_study(session, study_id)
-    old = _old(session, limits, workers)
+    written = _written(session, written)
+    old = _old(session, limits, written, workers)
     refuse_open_money(session, _whole(old), now, "the rest cannot be purged yet", "Some is deleted.")
     overwrite_deleted(session)
-    rest = _rest(session, old, _written(session, written))
+    rest = _rest(session, old, written)
     session.execute(delete(WORK).where(WORK.c.id.in_(rest.unanswered)))
     session.execute(delete(IDENTITIES).where(IDENTITIES.c.worker_id.in_([*rest.nobodies, *rest.ids])))
     session.execute(delete(WORKERS).where(WORKERS.c.id.in_(rest.nobodies)))

@@ -42,15 +42,20 @@ class Beside:
     def __call__(self) -> None:
         """Collect what is due. Troubles are told once each."""
         for name in self._names():
-            if name not in self._open:
-                self._open[name] = self._open_at(self._at.endpoint, name)
-                self._joined(name)
-            other = self._open[name]
-            pulse = pulse_of(other)
-            if (pulse.answered and pulse != self._seen.get(name)) or time.monotonic() >= self._due.get(
-                name, 0
-            ):
-                self._collect(name, other)
+            try:
+                self._look(name)
+            except HumanEvalError as error:
+                self._tell(name, error)
+
+    def _look(self, name: str) -> None:
+        if name not in self._open:
+            self._open[name] = self._open_at(self._at.endpoint, name)
+            self._joined(name)
+        other = self._open[name]
+        pulse = pulse_of(other)
+        new = pulse.answered and pulse != self._seen.get(name)
+        if new or time.monotonic() >= self._due.get(name, 0):
+            self._collect(name, other)
 
     def finish(self) -> None:
         """Collect each once more. Whatever is asked for now, it is not to end this."""

@@ -71,30 +71,38 @@ def watch(
     """
     seen: Pulse | None = None
     due, wait, said = 0.0, SOON_SECONDS, ""
+
+    def told_once(error: HumanEvalError) -> None:
+        nonlocal said
+        if error.message != said:
+            trouble(error)
+        said = error.message
+
     while True:
-        pulse = pulse_of(at)
-        if (pulse != seen and pulse.answered) or time.monotonic() >= due:
-            began = time.monotonic()
-            try:
-                collect_work(at, ending.check)
-                said = ""
-            except EndedError:
-                return
-            except HumanEvalError as error:
-                if error.message != said:
-                    trouble(error)
-                said = error.message
+        try:
             pulse = pulse_of(at)
-            wait = SOON_SECONDS if pulse != seen else min(2 * wait, LATE_SECONDS)
-            due = time.monotonic() + max(wait, REST * (time.monotonic() - began))
-        if pulse != seen:
-            line = standing(at)
-            if line is not None:
-                tell(line)
-                if until(line):
+            if (pulse != seen and pulse.answered) or time.monotonic() >= due:
+                began = time.monotonic()
+                try:
+                    collect_work(at, ending.check)
+                    said = ""
+                except EndedError:
                     return
-        seen = pulse
-        beside()
+                except HumanEvalError as error:
+                    told_once(error)
+                pulse = pulse_of(at)
+                wait = SOON_SECONDS if pulse != seen else min(2 * wait, LATE_SECONDS)
+                due = time.monotonic() + max(wait, REST * (time.monotonic() - began))
+            if pulse != seen:
+                line = standing(at)
+                if line is not None:
+                    tell(line)
+                    if until(line):
+                        return
+            seen = pulse
+            beside()
+        except HumanEvalError as error:  # the database is being restarted, for example
+            told_once(error)
         if ending.asked(LOOK_SECONDS):
             return
 

@@ -526,10 +526,49 @@ def test_an_odd_reply_ends_in_one_line_whatever_was_asked(
             ask()
 
 
-def test_a_transition_whose_reply_names_no_study_is_of_the_study(server: Answers) -> None:
+def test_a_page_in_reply_to_a_write_confirms_nothing(client: ProlificClient, server: Answers) -> None:
+    server.to("POST", "/submissions/S1/transition/", "<html>Please sign in to the network</html>")
+    for write in (client.send, lambda what, path, body: client.set(what, "POST", path, body)):
+        with pytest.raises(PlatformError, match="did not say it could approve") as error:
+            write("approve", "/submissions/S1/transition/", {"action": "APPROVE"})
+        assert not error.value.nothing_done
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("reply", [{"status": "ACTIVE"}, {}, "Thank you.", "<html>"])
+def test_a_transition_is_done_once_the_study_says_so(server: Answers, reply: Any) -> None:
     platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1")
-    server.to("POST", "/studies/s1/transition/", {"status": "ACTIVE"})
+    server.to("POST", "/studies/s1/transition/", reply)
+    server.to("GET", "/studies/s1/", {"status": "UNPUBLISHED"}, {"status": "ACTIVE"})
+    if not (isinstance(reply, dict) and reply):
+        with pytest.raises(PlatformError):
+            platform._transition("s1", "PUBLISH", "UNPUBLISHED")
     assert platform._transition("s1", "PUBLISH", "UNPUBLISHED") == {"id": "s1", "status": "ACTIVE"}
+
+
+@pytest.mark.parametrize("reply", [{}, "Thank you."])
+def test_a_decision_is_done_once_the_submission_says_so(server: Answers, reply: Any) -> None:
+    platform = Prolific(
+        prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1", wait=lambda seconds: None
+    )
+    waits, done = {"id": "a1", "status": "AWAITING REVIEW"}, {"id": "a1", "status": "APPROVED"}
+    server.to("POST", "/submissions/a1/transition/", reply)
+    server.to("GET", "/submissions/a1/", *[waits] * 8, done)
+    with pytest.raises(PlatformError, match="does not show it") as error:
+        platform.approve("a1")
+    assert not error.value.nothing_done
+    platform.approve("a1")
+
+
+@pytest.mark.parametrize("reply", [{}, "Thank you."])
+def test_a_return_is_asked_for_once_the_submission_says_so(server: Answers, reply: Any) -> None:
+    platform = Prolific(prolific(server.url), create_engine("sqlite://"), token=TOKEN, project="p1")
+    waits = {"id": "a1", "status": "AWAITING REVIEW"}
+    server.to("POST", "/submissions/a1/request-return/", reply)
+    server.to("GET", "/submissions/a1/", *[waits] * 3, waits | {"return_requested": "2026-11-30T10:00:00Z"})
+    with pytest.raises(PlatformError, match="does not show it"):
+        platform.request_return("a1", "ours")
+    platform.request_return("a1", "ours")
 
 
 def test_an_error_of_many_levels_has_no_reason() -> None:

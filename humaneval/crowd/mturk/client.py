@@ -8,7 +8,7 @@ decides on a repeat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -153,7 +153,37 @@ def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTu
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
     key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
     pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
-    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]  # a session is typed nowhere
+    client = session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)
+    client.meta.events.register_first("needs-retry.mturk", _take_pages_for_failures)
+    return client  # type: ignore[no-any-return]  # a session is typed nowhere
+
+
+def _take_pages_for_failures(response: Any, operation: Any, **_: Any) -> None:
+    """Make an HTTP 200 that no service has sent, but a proxy or a network's sign-in page, or that is cut off,
+    an HTTP 502: botocore takes it for success, and most operations reply with nothing that would be missed.
+    """
+    if response is None or response[0].status_code >= 300 or _is_whole(response[0], response[1], operation):
+        return
+    response[0].status_code = 502
+    response[1].clear()
+    response[1].update(
+        Error={"Code": "502", "Message": "what came is no reply of a marketplace, or not all of one"},
+        ResponseMetadata={"HTTPStatusCode": 502},
+    )
+
+
+def _is_whole(reply: Any, parsed: Mapping[str, Any], operation: Any) -> bool:
+    """Whether a reply is a service's, and all of it."""
+    headers = {name.lower(): text for name, text in reply.headers.items()}
+    if "x-amz-json" not in headers.get("content-type", "") and "x-amzn-requestid" not in headers:
+        return False
+    body = reply.content.strip()
+    if headers.get("content-length", str(len(reply.content))) != str(len(reply.content)):
+        return False
+    wanted = set(operation.output_shape.members) if operation.output_shape else set()
+    if operation.name == "NotifyWorkers":  # may have nothing to say
+        wanted = set()
+    return body[-1:] in (b"}", b"") and not (wanted and wanted.isdisjoint(parsed))
 
 
 def _hint(code: str, endpoint: Endpoint) -> str:

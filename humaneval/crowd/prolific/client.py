@@ -41,6 +41,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 CONNECT_SECONDS, SILENT_SECONDS = 5, 30
 BUSY = 429
 REFERER = "humaneval-toolkit"
+PAGE = "it answered with a page, which the API does not do"
 UNSURE_HINT = (
     "It may have been done. Run the same command again: it looks up what was done, and pays nothing twice."
 )
@@ -139,7 +140,7 @@ class ProlificClient:
         found = self._patiently(what, "GET", _with_query(path, query or {}), None, *(patience or (TRIES,)))
         if not isinstance(found, (dict, list)):
             raise PlatformError(
-                f"{self._url} could not {what}: it answered with a page, which the API does not do",
+                f"{self._url} could not {what}: {PAGE}",
                 "Set PROLIFIC_URL to the API's own address: https://api.prolific.com",
                 "page",
                 nothing_done=True,
@@ -281,7 +282,11 @@ class ProlificClient:
 
     def _call(self, what: str, method: str, path: str, body: object, seconds: float | None = None) -> Any:
         part = partial(Told, self._url, what, looked=method == "GET")
-        return _read(self._reply(what, method, path, body, seconds).data, part)
+        said = _read(self._reply(what, method, path, body, seconds).data, part)
+        if method != "GET" and isinstance(said, str) and said.lstrip().startswith("<"):
+            # A proxy's page, or a network's. One call does reply with a sentence.
+            raise PlatformError(f"{self._url} did not say it could {what}: {PAGE}", UNSURE_HINT, "page")
+        return said
 
     def _reply(
         self, what: str, method: str, path: str, body: object, seconds: float | None = None

@@ -7,7 +7,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from humaneval.crowd.prolific.client import ProlificClient
-from humaneval.crowd.prolific.submission import APPROVED, AWAITING, REJECTED, UNDER_WAY, Session
+from humaneval.crowd.prolific.submission import APPROVED, AWAITING, REJECTED, UNDER_WAY, Session, status_of
 from humaneval.errors import PlatformError, UsageError
 
 MOST_TOGETHER = 1000
@@ -111,7 +111,9 @@ class Decisions:
                     "Prolific does not take back what was decided." if there in (APPROVED, REJECTED) else "",
                     nothing_done=True,
                 )
-            self._client.send(what, f"{path_of(assignment)}transition/", said)
+            done = self._client.send(what, f"{path_of(assignment)}transition/", said)
+            if status_of(done.get("status")) != wanted and self._awaited(assignment, wanted) != wanted:
+                raise PlatformError(f"Prolific took the call to {what} {assignment} and does not show it")
         except PlatformError as error:
             try:
                 now_there = self._state(assignment)
@@ -121,13 +123,14 @@ class Decisions:
                 error.never_done = error.nothing_done
                 raise
 
-    def _awaited(self, assignment: str) -> str:
-        """The state of a submission. Just after the hand-over Prolific may still call it active."""
+    def _awaited(self, assignment: str, wanted: str = "") -> str:
+        """The state of a submission. Just after the hand-over Prolific may still call it active, and just
+        after a decision not what was `wanted`."""
         state = ""
         for seconds in LAGS:
             self._wait(seconds)
             state = self._state(assignment)
-            if state not in UNDER_WAY and state != "PROCESSING":
+            if state == wanted if wanted else state not in UNDER_WAY and state != "PROCESSING":
                 break
         return state
 
@@ -141,7 +144,10 @@ class Decisions:
         if there is not None and there.return_requested is not None:
             return
         reasons = {"request_return_reasons": [reason]}
-        self._client.send("ask for a return", f"{path_of(assignment)}request-return/", reasons)
+        done = self._client.send("ask for a return", f"{path_of(assignment)}request-return/", reasons)
+        there = None if done.get("return_requested") else self._session(assignment)
+        if not done.get("return_requested") and (there is None or there.return_requested is None):
+            raise PlatformError(f"Prolific took the request to return {assignment} and does not show it")
 
 
 def path_of(submission: str) -> str:

@@ -139,15 +139,20 @@ class Prolific:
             )
 
     def _transition(self, study: str, action: str, before: str) -> dict[str, Any]:
-        """Change a study's state, once. If the answer is lost, its state says whether it was changed."""
+        """Change a study's state, once. If the answer is lost, or says nothing, its state says whether it was
+        changed."""
         path, what = f"{study_path(study)}transition/", f"{action.lower()} a study"
+        failure: PlatformError | None = None
+        there: Mapping[str, Any] = {}
         try:
-            return {"id": study, **self._client.send(what, path, {"action": action})}
-        except PlatformError:
+            there = self._client.send(what, path, {"action": action})
+        except PlatformError as error:
+            failure = error
+        if "status" not in there:
             there = self._client.read("look up a study", study_path(study))
             if status_of(there.get("status")) == before:
-                raise
-            return {"id": study, **there}
+                raise failure or PlatformError(f"Prolific took the call to {what} and does not show it")
+        return {"id": study, **there}
 
     def more_places(self, external_id: str, places: int) -> None:
         there = self._client.read("look up a study", study_path(external_id))

@@ -3,8 +3,11 @@ alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,13 +15,16 @@ from botocore.awsrequest import AWSResponse
 from sqlalchemy import Engine, select
 
 from humaneval.crowd.approve import approve_work, reject_work
+from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.workers import list_workers
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading
@@ -60,6 +66,80 @@ def test_C69_an_odd_status_on_a_read_is_an_error_to_run_again_and_on_an_approval
     assert sent == ["ApproveAssignment"]
     assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 1
     assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
+
+
+JSON = {"Content-Type": "application/x-amz-json-1.1", "x-amzn-RequestId": "r"}
+PAGES = {
+    "a page": ({"Content-Type": "text/html"}, b"<html>Please sign in to the network</html>"),
+    "other JSON": ({"Content-Type": "application/json"}, b"{}"),
+    "cut off": ({**JSON, "Content-Length": "900"}, b'{"HIT": {"HITId": "3ABC"}'),
+    "cut off without a length": (JSON, b'{"HIT": {"HITId": "3A'),
+}
+"""Replies with HTTP 200 that no marketplace sends."""
+
+
+@pytest.fixture
+def replied(platform: MTurk) -> Callable[..., Any]:
+    """Once, or for ever, an operation is replied to by something on the way, which passes nothing on."""
+
+    @contextmanager
+    def replying(operation: str, kind: str, *, ever: bool = False) -> Iterator[None]:
+        headers, body = PAGES[kind]
+        left = [1]
+
+        def reply(request: Any, **_: Any) -> AWSResponse | None:
+            if not (ever or (left and left.pop())):
+                return None
+            return AWSResponse(request.url, 200, headers, SimpleNamespace(stream=lambda: iter([body])))
+
+        name = f"before-send.mturk.{operation}"
+        clients = (platform.client, platform.once)
+        for client in clients:
+            client.meta.events.register(name, reply)
+        yield
+        for client in clients:
+            client.meta.events.unregister(name, reply)
+
+    return replying
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_reply_that_no_marketplace_sends_confirms_nothing(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, replied: Callable, kind: str
+) -> None:
+    work = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    at = open_study_at(sqlite_engine, "study", platform)
+    with replied("ListAssignmentsForHIT", kind), replied("GetHIT", kind):  # asked again, as after a fault
+        assert collect_work(at).new == 1
+    with replied("ApproveAssignment", kind), pytest.raises(PartialError):
+        approve_work(at)
+    bonus = {"assignment": work, "amount": Decimal("0.10"), "reason": "x", "purpose": "x"}
+    with replied("SendBonus", kind, ever=True), pytest.raises(PlatformError, match="no reply of a market"):
+        pay_bonus(at, **bonus)
+    (worker,) = [line.worker for line in list_workers(at.study, "local")]
+    with replied("NotifyWorkers", kind):
+        notify_workers(at, subject="s", text="t", workers=[worker])
+    assert study_status(at.study)[0].unconfirmed == 3
+    assert list(platform.bonuses(work)) == []
+    assert pay_bonus(at, **bonus).paid_now
+    assert approve_work(at) == 1
+    assert [paid.amount for paid in platform.bonuses(work)] == [Decimal("0.10")]
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_hit_of_which_the_reply_was_cut_off_is_made_once(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, replied: Callable, kind: str
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at)
+    with replied("CreateHIT", kind):
+        assert publish_hits(at, public_url="http://localhost:9").made == 1
+    with (
+        replied("GetHIT", kind, ever=True),
+        pytest.raises(PlatformError, match="did not say whether it could"),
+    ):
+        collect_work(at)
 
 
 class _Refusal:

@@ -27,9 +27,17 @@ from humaneval.crowd.purge import purge
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.crowd.uncollected import would_collect
+from humaneval.crowd.workers import block_workers, exclude_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, ForgottenRow, PaymentRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.tables import (
+    AssignmentRow,
+    ForgottenRow,
+    OutboxRow,
+    PaymentRow,
+    WorkerIdentityRow,
+    WorkerRow,
+)
 from humaneval.store.types import now
 from humaneval.study.stored import open_study
 
@@ -123,6 +131,23 @@ def test_a_purge_leaves_scores_and_books_and_no_id(
         notify_workers(at, workers=[somebody(sqlite_engine)], subject="S", text="T")
     assert notify_workers(at, subject="S", text="To all who have an id").sent == 0
     assert forget(sqlite_engine, ids[0]).payments == 2
+
+
+def test_people_who_never_had_a_form_are_purged_once_what_was_written_about_them_is_old(
+    engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+) -> None:
+    put_up(engine, design={"annotators": 4})
+    at, began = open_study_at(engine, "study", platform), now()
+    first, second = person("Ada").id, person("Ben").id
+    block_workers(at, [first], reason="THEIRREASON")
+    exclude_workers(at, [second])
+    assert purge(engine, now(), began).nothing
+    done = purge(engine, now(), now())
+    assert (done.ids, done.texts, purge(engine, now(), now()).nothing) == (2, 1, True)
+    with reading(engine) as session:
+        assert session.scalars(select(WorkerIdentityRow)).all() == []
+        assert "THEIRREASON" not in str([row.request for row in session.scalars(select(OutboxRow))])
+    assert block_workers(at, [first], reason="x").before == 1  # they are still known, and blocked
 
 
 def test_somebody_whose_id_was_purged_is_forgotten_by_name_and_does_not_come_back(

@@ -627,6 +627,19 @@ def test_P15_money_is_play_money_only_where_the_study_went_in_the_end(world: Wor
         assert "prolific" not in pretended_at(session, there.id)
 
 
+def test_more_places_that_the_balance_does_not_cover_are_not_planned(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, hit={"reward": "900.00"})
+    world.publish()
+    enlarge(world.at().study, 4, "more")
+    with pytest.raises(PlatformError, match="the balance at prolific is"):
+        world.plan()
+    with reading(world.engine) as session:
+        assert not session.scalars(select(OutboxRow).where(OutboxRow.operation == "places")).all()
+    assert world.plan(dry_run=True).more_places == 4
+
+
 def test_more_forms_are_more_places_of_the_same_study(anywhere: World) -> None:
     anywhere.publish()
     anywhere.answered_by("Ann", "Ben", "Cleo", "Dan")

@@ -1,0 +1,83 @@
+"""Collecting as answers come goes on after a while in which the database is away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import Engine, create_engine, make_url, text
+
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.status import EndpointStatus
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
+from humaneval.errors import HumanEvalError
+from humaneval.running.beside import Beside
+from humaneval.running.watch import Ending, Pulse, pulse_of, watch
+from tests.pace import PATIENCE
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_database_that_is_restarted_is_waited_for_and_told_of_once(
+    engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up, other = put_up(engine, design={"annotators": 4}), put_up(engine, "other", design={"annotators": 4})
+    at, ending = open_study_at(engine, "study", platform), Ending()
+    told: list[EndpointStatus] = []
+    troubles: list[HumanEvalError] = []
+    joined: list[str] = []
+    beside = Beside(
+        at,
+        lambda endpoint, name: open_study_at(engine, name, platform),
+        ending,
+        troubles.append,
+        joined.append,
+    )
+    looks = failed = 0
+
+    def look() -> None:
+        nonlocal looks
+        beside()
+        looks += 1
+
+    def pulse(at: StudyAtPlatform) -> Pulse:
+        nonlocal failed
+        try:
+            return pulse_of(at)
+        except HumanEvalError:
+            failed += 1
+            raise
+
+    monkeypatch.setattr("humaneval.running.watch.pulse_of", pulse)
+    watching = threading.Thread(
+        target=watch, args=(at, ending, told.append, troubles.append), kwargs={"beside": look}
+    )
+    watching.start()
+    administrator = create_engine(make_url(engine.url).set(database="postgres"), isolation_level="AUTOCOMMIT")
+    name = engine.url.database
+    try:
+        wait_for(lambda: looks)
+        with administrator.connect() as connection:
+            connection.execute(text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false"))
+            gone = text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name")
+            connection.execute(gone, {"name": name})
+            wait_for(lambda: failed > 2)
+            connection.execute(text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true"))
+        before = looks
+        wait_for(lambda: looks > before)
+        answer(up)
+        wait_for(lambda: told[-1].submitted == 1)
+    finally:
+        ending.stop()
+        watching.join(PATIENCE)
+        administrator.dispose()
+    assert joined == [other.name]
+    assert len({error.message for error in troubles}) == len(troubles)
