@@ -141,9 +141,12 @@ def _network(address: str) -> str:
 
     >>> [_network(text) for text in ("192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1:2:3:4", "")]
     ['192.0.2.7', '192.0.2.7', '2001:db8::', '']
+    >>> _network("192.0.2.7:50001"), _network("[2001:db8::1:2:3:4]:50001")  # as some proxies write them
+    ('192.0.2.7', '2001:db8::')
     """
+    bare = address[1:].partition("]")[0] if address.startswith("[") else address.partition("%")[0]
     try:
-        found = ip_address(address.partition("%")[0])
+        found = ip_address(bare.partition(":")[0] if bare.count(":") == 1 else bare)
     except ValueError:
         return address
     if not isinstance(found, IPv6Address):

@@ -187,6 +187,10 @@ class _Records(NamedTuple):
     rows: int
     pretended: frozenset[str]
 
+    def at(self, endpoint: str) -> tuple[list[HitRow], list[AssignmentRow]]:
+        hits = [hit for hit in self.hits if hit.endpoint == endpoint]
+        return hits, [line for line in self.work if line.endpoint == endpoint]
+
 
 def study_status(
     study: Study, moment: datetime | None = None, there: Mapping[str, There] | None = None
@@ -239,8 +243,7 @@ def _records(session: Session, study: Study) -> _Records:
 
 
 def _status(study: Study, endpoint: str, records: _Records, moment: datetime, there: There) -> EndpointStatus:
-    hits = [hit for hit in records.hits if hit.endpoint == endpoint]
-    work = [line for line in records.work if line.endpoint == endpoint]
+    hits, work = records.at(endpoint)
     collected = [line for line in work if line.state in COLLECTED and not line.is_stray]
     answered = [line for line in work if line.state == "answered"]
     by_link = endpoint == "link"
@@ -252,6 +255,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     planned = _rows_of_links(places, work, records) if by_link else places
     began = min((line.opened_at or moment for line in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
+    minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
     to_approve = new + sum(line.state == "submitted" for line in collected)
@@ -288,7 +292,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         rejected=sum(line.state == "rejected" for line in collected),
         strays=sum(line.is_stray and line.state == "submitted" for line in work),
         compensations_due=records.due.get(endpoint, 0),
-        median_minutes=(minutes := _median_minutes(submitted)),
+        median_minutes=minutes,
         hourly=hourly_at(reward, minutes),
         by_programs=any(line.by_program for line in submitted),
         hourly_expected=study.settings.hit.hourly,

@@ -288,11 +288,12 @@ def test_a_full_disk_leaves_the_checkpoint_whole(folder: Path, small_disk: Path)
 
 
 SAVING = """
-import os, sys, torch
+import gc, os, sys, torch
 from pathlib import Path
 from generators.checkpoints.checkpoint import save
 from generators.checkpoints.loading import load
 opened = load(Path(sys.argv[1]))
+gc.freeze()
 for line in sys.stdin:
     child = os.fork()  # torch is loaded once: that takes longer than everything here
     if child:

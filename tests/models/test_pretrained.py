@@ -366,8 +366,9 @@ def hub(gpt2: Path) -> Iterator[str]:
 
 
 FROM_THE_HUB = """
-import json, os, sys
+import gc, json, os, sys
 import torch
+gc.freeze()
 for offline, names in (("0", ["tiny", "none"]), ("1", ["tiny"])):
     child = os.fork()
     if not child:
@@ -377,7 +378,8 @@ for offline, names in (("0", ["tiny", "none"]), ("1", ["tiny"])):
         for name in names:
             try: print(json.dumps(open_base(name, blanks=("sentence",)).origin))
             except InputError as error: print(error.message)
-        sys.exit()
+        sys.stdout.flush()
+        os._exit(0)
     if os.waitpid(child, 0)[1]:
         sys.exit(1)
 """

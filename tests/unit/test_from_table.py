@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tracemalloc
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import openpyxl
 import pytest
@@ -18,6 +20,7 @@ import pytest
 from humaneval.cli.study.from_table import refuse
 from humaneval.domain import Story
 from humaneval.errors import InputError, PrerequisiteError, SettingsError, UsageError
+from humaneval.foreign.excel import _Archive, _Book
 from humaneval.resources import bundled
 from humaneval.stories import Problem, read_stories
 from humaneval.study.from_table import single_sentences, systems_of, unfit
@@ -460,6 +463,69 @@ def test_parquet_is_read_or_the_package_for_it_named() -> None:
     header, *lines = wide()
     parquet.write_table(arrow.Table.from_pylist([dict(zip(header, row, strict=True)) for row in lines]), path)
     is_whole(read(path))
+
+
+def workbook_of(rows: int, *edits: tuple[str, bytes, bytes]) -> Path:
+    """A workbook in which each edit replaces the first of two texts in a part by the second."""
+    book = openpyxl.Workbook(write_only=True)
+    book.create_chartsheet("Plot")
+    sheet = book.create_sheet("Rows")
+    for number in range(rows):
+        sheet.append([f"a{number}", number])
+    book.save("whole.xlsx")
+    with ZipFile("whole.xlsx") as whole, ZipFile("made.xlsx", "w") as made:
+        for name in whole.namelist():
+            content = whole.read(name)
+            for part, old, new in edits:
+                content = content.replace(old, new, 1) if name == part else content
+            made.writestr(name, content)
+    return Path("made.xlsx")
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def test_a_chart_before_the_first_worksheet_is_passed_over() -> None:
+    found = read_table_file(workbook_of(3))
+    assert (found.columns, found.rows) == (("a0", "0"), (("a1", "1"), ("a2", "2")))
+
+
+NAMES_OF_CELLS = b"".join(b'<definedName name="n%d">Rows!A1</definedName>' % at for at in range(250_000))
+DECLARED = b'<!DOCTYPE x [<!ENTITY a "b">]>'
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "new", "says"),
+    [
+        ("xl/workbook.xml", b"<calcPr", NAMES_OF_CELLS, "xl/workbook.xml has 11 MiB; at most 8 MiB are read"),
+        (
+            SHEET,
+            b"<c ",
+            b"<c><is>" + b"<r/>" * 1_000_001 + b"</is></c>",
+            "more than 1,000,000 parts",
+        ),
+        (SHEET, b"<worksheet", DECLARED, "declares a document type"),
+        ("xl/styles.xml", b"<styleSheet", DECLARED, "declares a document type"),
+    ],
+    ids=["names", "row", "sheet", "styles"],
+)
+def test_a_workbook_that_no_program_wrote_is_refused(part: str, before: bytes, new: bytes, says: str) -> None:
+    path = workbook_of(2, (part, before, new + before))
+    with pytest.raises(InputError, match=says):
+        read_table_file(path)
+
+
+def test_what_surrounds_the_rows_of_a_workbook_is_not_held() -> None:
+    read_table_file(workbook_of(2))  # what is imported is not counted
+    columns = b"<cols>" + b'<col min="1" max="1"/>' * 50_000 + b"</cols><sheetData>"
+    path = workbook_of(20_000, (SHEET, b"<sheetData>", columns))
+    with _Archive(path) as archive:
+        book = _Book(archive)
+        tracemalloc.start()
+        assert sum(1 for _ in book.rows("Rows")) == 20_000
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 4_000_000
 
 
 def parquet_of(columns: dict[str, Any], **how: Any) -> Path:

@@ -6,6 +6,7 @@ that instead, where the command line is not Python's.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ if not sys.argv[1:]:
 
     driver = create_clidriver()
     driver.session.create_client("mturk")  # loads what every call needs
+    gc.freeze()  # or the collector copies all of it in each process
 
 for line in sys.stdin:
     words = json.loads(line)

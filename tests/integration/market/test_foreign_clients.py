@@ -32,7 +32,7 @@ SCRIPT = Path(__file__).with_name("foreign_client.mjs")
 CALLS = Path(__file__).with_name("foreign_client_cli.py")
 AWS_CLI = (
     os.environ.get("HUMANEVAL_TEST_AWS_CLI")
-    or shutil.which(ROOT / ".venv-aws" / "bin" / "aws")
+    or shutil.which(str(ROOT / ".venv-aws" / "bin" / "aws"))
     or shutil.which("aws")
 )
 
@@ -60,7 +60,8 @@ def with_boto3(environment: dict[str, str]) -> Iterator[Call]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        mturk = boto3.client("mturk")
+        # Not the session that all tests share: it keeps the first keys that it finds.
+        mturk = boto3.Session().client("mturk")
 
         def call(operation: str, **parameters: Any) -> dict[str, Any]:
             try:
