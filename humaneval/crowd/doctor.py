@@ -187,10 +187,10 @@ def _frames(endpoint: Endpoint, public_url: str) -> Finding:
 
 def _clock(endpoint: Endpoint) -> Finding:
     headers = _headers(endpoint.api_url)
-    said = headers.get("Date") if headers else None
-    if said is None:
+    try:
+        apart = abs(datetime.now(UTC) - parsedate_to_datetime((headers and headers.get("Date")) or ""))
+    except (ValueError, TypeError, OverflowError):  # a date that is none, or without a zone
         return Finding("Clock", True, False, f"{endpoint.name} does not give its time")
-    apart = abs(datetime.now(UTC) - parsedate_to_datetime(said))
     return Finding(
         "Clock", apart <= MOST_APART, True, f"{apart.total_seconds():.0f} s from {endpoint.name}'s"
     )
