@@ -72,6 +72,15 @@ def session_in(external_id: str) -> str:
     return external_id[: -_DIGITS - 1]
 
 
+def without_session(external_id: str) -> str:
+    """An assignment's id without the panel's session: what no other assignment by link has.
+
+    >>> without_session("S-1-0123456789abcdef"), without_session("0123456789abcdef")
+    ('0123456789abcdef', '0123456789abcdef')
+    """
+    return external_id[-_DIGITS:]
+
+
 _OF_A_STUDY = "study"
 
 

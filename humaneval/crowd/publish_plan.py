@@ -104,7 +104,7 @@ def _refuse_other_currency(at: StudyAtPlatform) -> None:
     if isinstance(at.platform, Prolific):
         there = at.platform.account.currency()
     else:
-        there = "" if at.endpoint in UNASKED else "USD"
+        there = "" if at.endpoint in UNASKED else at.platform.endpoint.currency
     ours = at.settings.hit.currency
     if there and there != ours:
         raise UsageError(

@@ -6,6 +6,7 @@ few people go in each transaction, so nobody waits. What a kill leaves, the next
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,9 +17,12 @@ from sqlalchemy import Engine, delete, func, null, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import COMMENT
+from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import TOGETHER, hold_study
+from humaneval.crowd.panels import without_session
 from humaneval.crowd.personal_data import subjects_about, worker_in, writes_about_forms
+from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.errors import UsageError
 from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
@@ -39,6 +43,10 @@ WORK, ANSWERS, PAYMENTS, OUTBOX, WORKERS, IDENTITIES = map(
 )
 FREE_TEXTS = ("reason", "text", "subject")
 """What a person wrote for or about a worker, in a write to a platform."""
+REPLIES = ("said", "not delivered")
+"""What a platform or panel replied about a worker."""
+_FORM = re.compile(r"(?<=^assignment )\S+(?= worker )")
+"""The form in the subject of a decision."""
 UNANSWERED = ("opened", "superseded")
 
 
@@ -47,7 +55,7 @@ class Purged:
     """How much was deleted, or would be."""
 
     ids: int
-    """Workers whose ids were deleted: all their work is old enough."""
+    """Workers whose ids, and whose sessions' ids, were deleted: all their work is old enough."""
     comments: int
     texts: int
     """Reasons and letters that were written for or about workers."""
@@ -87,22 +95,24 @@ class _Rest:
     nobodies: Sequence[int]
     """Workers about whom nothing is left then."""
     ids: Sequence[int]
-    """Workers whose ids go."""
+    """Workers whose ids go, or the ids of whose sessions."""
     panel_ids: Mapping[int, str]
     """Form → its id without the panel's id of the session."""
     comments: Mapping[int, Mapping[str, str]]
     """Answers → their fields without the comment."""
     told: int
     """How many comments these are: one that both servers have is one."""
-    texts: Mapping[int, Mapping[str, Any]]
-    """Writes to a platform → their requests without free texts."""
+    writes: Mapping[int, Mapping[str, Any]]
+    """Writes to a platform → their columns without free texts and sessions."""
+    texts: int
+    """How many of them had free texts."""
     reasons: Sequence[int]
     """Payments with a reason."""
 
     @property
     def nothing(self) -> bool:
         """Whether nothing is left."""
-        return not any((self.unanswered, self.ids, self.panel_ids, self.comments, self.texts, self.reasons))
+        return not any((self.unanswered, self.ids, self.panel_ids, self.comments, self.writes, self.reasons))
 
 
 def purge(engine: Engine, now: datetime, before: datetime | None = None, *, dry_run: bool = False) -> Purged:
@@ -219,29 +229,47 @@ def _rest(session: Session, old: Sequence[_Old], written: _Written) -> _Rest:
     wholly = {one.id for one in lines if one.worker_id in whole}
     of_forms = [dict(one._mapping) for one in lines if one.id in wholly]
     writes += [line["id"] for line in writes_about_forms(session, of_forms)]
-    requests = session.execute(select(OUTBOX.c.id, OUTBOX.c.request).where(OUTBOX.c.id.in_(writes)))
+    found = session.execute(select(OUTBOX).where(OUTBOX.c.id.in_(writes))).all()
+    changed = {one.id: changes for one in found if (changes := _changes(one))}
+    panel_ids = {one.id: own for one in lines if one.id in wholly - gone if (own := _own_id(one))}
+    named = {*known, *(one.worker_id for one in lines if one.id in panel_ids)}
+    named |= {worker_in(one.subject) for one in found if "subject" in changed.get(one.id, ())}
     return _Rest(
         unanswered=sorted(gone),
         nobodies=nobodies,
-        ids=[one for one in known if one not in nobodies],
-        panel_ids={
-            one.id: one.external_id.rpartition("-")[2]
-            for one in lines
-            if one.endpoint == "link" and one.id in wholly - gone
-            if "-" in one.external_id or one.parameters is not None
-        },
+        ids=[one for one in whole if one in named and one not in nobodies],
+        panel_ids=panel_ids,
         comments={
             one.id: {name: value for name, value in one.fields.items() if name != COMMENT}
             for one in commented
         },
         told=sum(one.source == "server" or one.assignment_id not in ours for one in commented),
-        texts={
-            write: request | {name: "" for name in FREE_TEXTS if name in request}
-            for write, request in requests
-            if any(request.get(name) for name in FREE_TEXTS)
-        },
+        writes=changed,
+        texts=sum("request" in changes for changes in changed.values()),
         reasons=[one.id for one in payments if one.reason and one.assignment_id in wholly],
     )
+
+
+def _own_id(form: Any) -> str:
+    """The id of a form by link without what a panel has sent; empty if it has nothing of that."""
+    own = without_session(form.external_id)
+    sent = own != form.external_id or form.parameters is not None
+    return own if form.endpoint == "link" and sent else ""
+
+
+def _changes(write: Any) -> dict[str, Any]:
+    """The columns of a write to a platform in which something of a person would stay, without it."""
+    answer = write.answer or {}
+    own = {
+        "request": write.request | {name: "" for name in FREE_TEXTS if name in write.request},
+        "answer": answer | {name: "" for name in REPLIES if name in answer},
+        "error": write.error if write.error in (INSTEAD, OVERTAKEN) else "",
+    }
+    if write.endpoint == "link":
+        own["subject"] = _FORM.sub(lambda found: without_session(found[0]), write.subject)
+        if form := answer.get("assignment"):
+            own["answer"]["assignment"] = without_session(form)
+    return {name: value for name, value in own.items() if value != (getattr(write, name) or type(value)())}
 
 
 def _may_go(form: Any) -> bool:
@@ -270,8 +298,8 @@ def _delete(
         session.execute(update(WORK).where(WORK.c.id == form).values(changed))
     for answer, fields in rest.comments.items():
         session.execute(update(ANSWERS).where(ANSWERS.c.id == answer).values(fields=fields))
-    for write, request in rest.texts.items():
-        session.execute(update(OUTBOX).where(OUTBOX.c.id == write).values(request=request, error=""))
+    for write, changes in rest.writes.items():
+        session.execute(update(OUTBOX).where(OUTBOX.c.id == write).values(changes))
     return rest
 
 
@@ -279,7 +307,7 @@ def _sum(rests: Sequence[_Rest], backups: tuple[str, ...], cleaned: tuple[str, .
     return Purged(
         ids=sum(len(one.ids) for one in rests),
         comments=sum(one.told for one in rests),
-        texts=sum(len(one.texts) for one in rests),
+        texts=sum(one.texts for one in rests),
         unanswered=sum(len(one.unanswered) for one in rests),
         backups=backups,
         not_cleaned=cleaned,

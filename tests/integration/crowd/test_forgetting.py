@@ -114,18 +114,29 @@ def test_a_study_is_closed_without_those_who_were_forgotten_or_purged(
 
 
 def test_a_purge_leaves_scores_and_books_and_no_id(
-    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, tmp_path: Path
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at = paid(sqlite_engine, put_up, person, platform)
     ids, before = [person(name).id for name in ("Ada", "Ben")], spent(open_study(sqlite_engine, "study"))
+    block_workers(at, ids, reason="THEIRBLOCK")
+    exclude_workers(at, ids)
+    for reason in ("There is no worker {}.", ""):  # what a platform says of a person, and then does it
+        monkeypatch.setattr(at.platform, "notify", lambda worker, *_, reason=reason: reason.format(worker))
+        notify_workers(at, workers=ids, subject="S", text=f"ANOTHERLETTER {reason}")
+    monkeypatch.undo()
     assert purge(sqlite_engine, now(), now(), dry_run=True).ids == 2
     done = purge(sqlite_engine, now(), now())
-    assert (done.ids, done.comments, done.texts, done.unanswered) == (2, 1, 2, 0)
+    assert (done.ids, done.comments, done.texts, done.unanswered) == (2, 1, 8, 0)
     collect_work(at)
     assert spent(open_study(sqlite_engine, "study")) == before
     assert (reconcile(at).unexplained, reconcile(at).differences) == (Decimal(0), ())
     content = b"".join(file.read_bytes() for file in tmp_path.glob("humaneval.db*"))
-    for trace in (*ids, "ADASCOMMENT", "ADASBONUS", "ADASLETTER"):
+    for trace in (*ids, "ADASCOMMENT", "ADASBONUS", "ADASLETTER", "THEIRBLOCK", "ANOTHERLETTER"):
         assert trace.encode() not in content, trace
     with pytest.raises(UsageError, match="was purged"):
         notify_workers(at, workers=[somebody(sqlite_engine)], subject="S", text="T")

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select, update
 
+from humaneval.crowd.costs import payment_writes
 from humaneval.crowd.personal_data import ABOUT_NOBODY, BY_OTHER_WAYS, tables_about_workers
 from humaneval.crowd.pseudonyms import pseudonym
+from humaneval.crowd.purge import purge
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
@@ -22,9 +24,11 @@ from humaneval.store.tables import (
     ConsentTextRow,
     DeletedFormRow,
     MetaRow,
+    OutboxRow,
     WorkerIdentityRow,
     WorkerRow,
 )
+from humaneval.store.types import now
 from humaneval.study.consent import consent_of
 from humaneval.study.stored import open_study
 from tests.commands import Command
@@ -244,3 +248,53 @@ def test_a_purge_takes_ids_texts_and_forms_that_nobody_answered_after_the_time_t
     assert command("worker", "forget", f"{PERSON}1", "--yes").code == 0
     with reading(taken.engine) as session:
         assert session.scalars(select(DeletedFormRow.responses)).all() == [4]
+
+
+def test_a_purge_takes_the_sessions_of_people_about_whom_somebody_has_decided(
+    command: Command,
+    sqlite_engine: Engine,
+    sqlite_database: str,
+    by_link: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    study: LinkStudy = by_link(
+        sqlite_engine,
+        exclusions={"missed_control": "none"},
+        link={"pay": "elsewhere"},
+        hit={"reward": "0.80"},
+    )
+    address = study.panel_link()
+    for number in range(3):
+        send(begin(panel(address, f"{PERSON}{number}", f'{SESSION}"é-{number}')))
+    study.collect()
+    with reading(sqlite_engine) as session:
+        forms = session.scalars(select(AssignmentRow.external_id).order_by(AssignmentRow.id)).all()
+    assert command("reject", "study", forms[0], "--reason", "WHATTHEYDID").code == 0
+    assert command("review", "study", "--approve").code == 0
+    words = ("--elsewhere", "--amount", "1", "--reason", "FORTHEM")
+    assert command("compensate", "study", forms[1], *words).code == 0
+    before = command("status", "study", "--json").json
+    done = purge(sqlite_engine, now(), now())
+    assert (done.ids, done.texts) == (3, 1)
+    content = bytes_of(tmp_path)
+    for trace in (PERSON, SESSION, "WHATTHEYDID", "FORTHEM"):
+        assert trace.encode() not in content, trace
+    after = command("status", "study", "--json").json
+    for said in (before, after):
+        del said["endpoints"][0]["about_done_at"]
+    assert after == before
+    with reading(sqlite_engine) as session:  # each decision still stands beside its form
+        work = session.scalars(select(AssignmentRow)).all()
+        assert [[row.operation for row in payment_writes(session, one)] for one in work] == [
+            ["reject"],
+            ["approve"],
+            ["approve"],
+        ]
+    assert purge(sqlite_engine, now(), now()).nothing
+    with writing(sqlite_engine) as session:  # as an older version has left it
+        row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "reject")).one()
+        row.subject, row.answer = f"assignment {forms[0]} worker 1", {"assignment": forms[0]}
+    assert purge(sqlite_engine, now(), now()).ids == 1
+    assert SESSION.encode() not in bytes_of(tmp_path)

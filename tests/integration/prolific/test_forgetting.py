@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -29,7 +30,10 @@ def counted(world: World) -> list[int]:
         return [session.scalar(select(func.count()).select_from(each)) or 0 for each in tables]
 
 
-def test_of_somebody_who_was_forgotten_or_purged_a_collection_brings_nothing_back(world: World) -> None:
+def test_of_somebody_who_was_forgotten_or_purged_a_collection_brings_nothing_back(
+    world: World, tmp_path: Path
+) -> None:
+    assert str(world.engine.url.database).startswith(str(tmp_path))
     world.publish()
     ann, ben = world.answered_by("Ann", "Ben")
     cem = world.person("Cem")
@@ -55,6 +59,8 @@ def test_of_somebody_who_was_forgotten_or_purged_a_collection_brings_nothing_bac
     with reading(world.engine) as session:
         reasons = [each.get("reason") for each in session.scalars(select(OutboxRow.request))]
         assert not any(reasons), reasons
+    everything = b"".join(file.read_bytes() for file in tmp_path.glob("humaneval.db*"))
+    assert [each.id for each in (ann, ben, cem) if each.id.encode() in everything] == []
     found = world.collect()
     assert (found.new, found.responses, found.notes, counted(world)) == (0, 4, (), [1, 0, 1])
     books = reconcile(world.at())

@@ -134,6 +134,7 @@ def test_P24_a_rejection_has_one_category_and_a_reason_made_from_evidence(world:
         with pytest.raises(UsageError):
             reject_work(world.at(), assignments=[ann.submission], reason=reason, category=category)
         assert world.status_of(ann.submission) == "AWAITING REVIEW"
+    assert study_status(world.at().study)[0].unconfirmed == 0
     reject_work(world.at(), assignments=[ann.submission], reason=made.reason, category=made.category)
     assert world.status_of(ann.submission) == "REJECTED"
 
