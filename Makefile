@@ -5,7 +5,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 # Another package index or a CUDA build of torch: make demo PIP_ARGS="--index-url …"
 PIP_ARGS ?=
-PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt $(PIP_ARGS)
+# pip would compile with one processor. Some packages have files that no Python compiles, and need none of them.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 DEMO   ?= demo
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 # One process more than there are processors: a fifth of the time a test waits for another program.
@@ -75,10 +77,12 @@ docs: $(VENV)/.test
 
 $(VENV)/.models: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable ".[models]"
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable ".[models,test]"
+	@$(COMPILE)
 	@touch $@ $(VENV)/.models
 
 $(BIN)/python:

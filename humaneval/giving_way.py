@@ -94,7 +94,7 @@ class OpenForms(Generic[Form]):
             self._forget(form)
 
     def ended(self, form: Form) -> None:
-        """It was given back, or has given way."""
+        """It was given back. One that has given way counts on: it tells of the address."""
         with self._lock:
             self._forget(form)
 

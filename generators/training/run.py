@@ -313,4 +313,9 @@ def refuse_worse_than_chance(perplexity: float, vocabulary: int, when: str, hint
 def _seed(seed: int, device: str) -> None:
     import torch
 
-    (torch.cuda.manual_seed if "cuda" in device else torch.manual_seed)(seed)
+    if "cuda" in device:
+        torch.cuda.manual_seed(seed)
+    elif device == "cpu":  # `torch.manual_seed` formats a trace for every kind of device that is not there
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)

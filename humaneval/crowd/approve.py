@@ -25,6 +25,8 @@ from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.prolific.decisions import check_rejection
+from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.published_hits import refuse_elsewhere, up
 from humaneval.crowd.reopened import free_if_reopened
 from humaneval.crowd.rewards import settle_rewards
@@ -124,6 +126,8 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
     """
     refuse_by_file(at)
     reason = plain_words("reason", reason)
+    if isinstance(at.platform, Prolific):  # before anything is intended
+        check_rejection(reason, category)
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         chosen = _to_reject(session, at, assignments)

@@ -22,7 +22,7 @@ from humaneval.crowd.plan_differences import terms_seen, would_note
 from humaneval.crowd.platform import CSV, LINK, Endpoint
 from humaneval.crowd.publish import leads_elsewhere
 from humaneval.crowd.publish_plan import plan_hits
-from humaneval.crowd.published_hits import GONE, UpHit, refuse_elsewhere, up
+from humaneval.crowd.published_hits import GONE, UpHit, is_static, refuse_elsewhere, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import HumanEvalError, PlatformError
@@ -187,10 +187,10 @@ def _frames(endpoint: Endpoint, public_url: str) -> Finding:
 
 def _clock(endpoint: Endpoint) -> Finding:
     headers = _headers(endpoint.api_url)
-    said = headers.get("Date") if headers else None
-    if said is None:
+    try:
+        apart = abs(datetime.now(UTC) - parsedate_to_datetime((headers and headers.get("Date")) or ""))
+    except (ValueError, TypeError, OverflowError):  # a date that is none, or without a zone
         return Finding("Clock", True, False, f"{endpoint.name} does not give its time")
-    apart = abs(datetime.now(UTC) - parsedate_to_datetime(said))
     return Finding(
         "Clock", apart <= MOST_APART, True, f"{apart.total_seconds():.0f} s from {endpoint.name}'s"
     )
@@ -209,7 +209,8 @@ def _headers(url: str) -> Message | None:
 
 def _affordable(at: StudyAtPlatform) -> str:
     """Raises PlatformError if the balance does not cover the study."""
-    plan, balance = plan_hits(at, dry_run=True), at.platform.balance()
+    plan = plan_hits(at, static=is_static(at.study, at.endpoint), dry_run=True)
+    balance = at.platform.balance()
     cost, sign = plan.cost, at.sign
     if balance is not None and balance < plan.cost.total:
         raise PlatformError(

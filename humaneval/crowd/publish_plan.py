@@ -35,6 +35,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.responses import rows_in
 from humaneval.store.tables import AssignmentRow, DeletedFormRow, HitRow, OutboxRow
 from humaneval.store.types import now
+from humaneval.text import command
 
 MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
 """Per HIT: from ten assignments on the platform's fee doubles."""
@@ -103,7 +104,7 @@ def _refuse_other_currency(at: StudyAtPlatform) -> None:
     if isinstance(at.platform, Prolific):
         there = at.platform.account.currency()
     else:
-        there = "" if at.endpoint in UNASKED else "USD"
+        there = "" if at.endpoint in UNASKED else at.platform.endpoint.currency
     ours = at.settings.hit.currency
     if there and there != ours:
         raise UsageError(
@@ -261,9 +262,10 @@ def _drop_other_plan(session: Session, at: StudyAtPlatform, static: bool) -> Non
     """Drop a plan of the other kind, static or not, while no call was made for it. Afterwards it binds."""
     hits = hits_of(session, at.study, at.endpoint)
     if hits and static != (hits[0].row_id is not None) and not _drop_untried(session, at):
+        as_before = command("publish", at.name, "--to", at.endpoint, *["--static"] * (not static))
         raise UsageError(
             f"study {at.name!r} was published to {at.endpoint} the other way",
-            "Run publish again with, or without, --static as before.",
+            f"To go on as before: {as_before}",
         )
 
 

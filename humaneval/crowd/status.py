@@ -187,6 +187,10 @@ class _Records(NamedTuple):
     rows: int
     pretended: frozenset[str]
 
+    def at(self, endpoint: str) -> tuple[list[HitRow], list[AssignmentRow]]:
+        hits = [hit for hit in self.hits if hit.endpoint == endpoint]
+        return hits, [line for line in self.work if line.endpoint == endpoint]
+
 
 def study_status(
     study: Study, moment: datetime | None = None, there: Mapping[str, There] | None = None
@@ -239,8 +243,7 @@ def _records(session: Session, study: Study) -> _Records:
 
 
 def _status(study: Study, endpoint: str, records: _Records, moment: datetime, there: There) -> EndpointStatus:
-    hits = [hit for hit in records.hits if hit.endpoint == endpoint]
-    work = [line for line in records.work if line.endpoint == endpoint]
+    hits, work = records.at(endpoint)
     collected = [line for line in work if line.state in COLLECTED and not line.is_stray]
     answered = [line for line in work if line.state == "answered"]
     by_link = endpoint == "link"

@@ -149,15 +149,13 @@ def give_back(work: Transaction, worker: Person, assignment_id: str) -> None:
 
 def make_room(
     work: Transaction, worker: Person, hit_id: str, giving_way: Sequence[str], *, or_another: bool
-) -> str:
-    """Return one of the assignments `giving_way`, so that this worker can accept that HIT or, with
-    `or_another`, one of its group. Gives the id; empty if there is none."""
+) -> None:
+    """Return one of the assignments `giving_way`, if there is one, so that this worker can accept that HIT
+    or, with `or_another`, one of its group."""
     hit = find_visible(work, worker, hit_id)
     held = that_gives_way(work, worker, giving_way, hit.hit_type_number, None if or_another else hit.number)
-    if held is None:
-        return ""
-    _return(work, work.session.scalars(select(Assignment).where(Assignment.id == held.id)).one())
-    return held.id
+    if held is not None:
+        _return(work, work.session.scalars(select(Assignment).where(Assignment.id == held.id)).one())
 
 
 def _return(work: Transaction, assignment: Assignment) -> None:

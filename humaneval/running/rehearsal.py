@@ -4,6 +4,7 @@ server."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -72,7 +73,9 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
     try:
         open_account(market, Mode.LOCAL, balance=None)
         with MarketServer(market, mode=Mode.LOCAL) as server:
-            at = StudyAtPlatform(study, MTurk(local(server.url)))
+            # Here nobody is paid, so any currency will do.
+            here = replace(local(server.url), currency=study.settings.hit.currency)
+            at = StudyAtPlatform(study, MTurk(here))
             app = create_app(Settings(market_url=server.url), study.engine)
             with running(app) as port:
                 plan_hits(at)
@@ -102,7 +105,7 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
                 books = reconcile(at)
                 if books.differences or books.unexplained:
                     raise PlatformError("the books do not agree", "; ".join(books.differences))
-                yield "Paying", f"${books.paid} with fees, and the books agree"
+                yield "Paying", f"{at.sign}{books.paid} with fees, and the books agree"
     finally:
         market.dispose()
 

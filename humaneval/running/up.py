@@ -12,7 +12,7 @@ from humaneval.crowd.collect import collect_work
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import plan_hits
-from humaneval.crowd.published_hits import preview_urls, refuse_elsewhere, up
+from humaneval.crowd.published_hits import is_static, preview_urls, refuse_elsewhere, up
 from humaneval.crowd.status import EndpointStatus
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing
@@ -123,7 +123,7 @@ def publish_rest(at: StudyAtPlatform, public_url: str, ending: Ending) -> Publis
     refuse_elsewhere(at)
     adopt(at)
     look(at, up(at.study, at.endpoint))
-    plan = plan_hits(at)
+    plan = plan_hits(at, static=is_static(at.study, at.endpoint))
     bar = progress(f"Publishing to {at.endpoint}", plan.hits, unit="HITs") if plan.hits else nullcontext()
     with bar as advance:
 

@@ -207,7 +207,10 @@ def _key_of(passage: PassageRow) -> dict[str, object]:
 
 
 def put_up_command(session: Session, study: StudyRow) -> str:
-    """The command that puts a study up on this machine: `up`, unless this database is published by hand."""
+    """The command that puts a study up on this machine: `up`, unless this database is published by hand. No
+    marketplace pays in another currency than dollars."""
+    if study.settings.get("hit", {}).get("currency", "USD") != "USD":
+        return command("publish", study.name, "--to", "prolific")
     by_hand = (
         session.get(MetaRow, ADDRESSES) is None
         and session.scalar(select(HitRow.id).limit(1)) is not None

@@ -40,6 +40,12 @@ NOT_WALKED = {
     "humaneval/study/unusable_infills.py: generate --generator KIND --as NAME": "names of the person's own",
     "humaneval/store/erase.py: db clean": "a database of 100 MB: tests/unit/test_erasing.py",
     "humaneval/study/scores.py: score x --all": "tests/integration/crowd/test_advice_in_states.py",
+    "humaneval/study/stored.py: publish x --to prolific": (
+        "a study in pounds: tests/integration/prolific/test_verbs.py"
+    ),
+    "humaneval/market/panel/invitations.py: market invite --revoke --database x": (
+        "somebody who registered: tests/integration/market/test_panel.py"
+    ),
     "humaneval/study/stored.py: extend x --to local --days 7": (
         "tests/integration/crowd/test_advice_in_states.py"
     ),

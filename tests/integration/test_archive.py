@@ -502,6 +502,7 @@ def test_a_fresh_environment_with_the_package_gives_the_same_scores(
         "--quiet",
         "--no-index",
         "--no-deps",
+        "--no-compile",
         "--target",
         target,
         wheel,

@@ -18,10 +18,11 @@ from humaneval.crowd.endpoints import prolific
 from humaneval.crowd.platform import Offer, Participants, Qualified
 from humaneval.crowd.prolific.account import Account
 from humaneval.crowd.prolific.advice import account_lines
-from humaneval.crowd.prolific.client import ProlificClient, reason_in
+from humaneval.crowd.prolific.client import ProlificClient
 from humaneval.crowd.prolific.completion_codes import OUTCOMES, codes_from
 from humaneval.crowd.prolific.draft import body, refuse, terms_of
 from humaneval.crowd.prolific.platform import Prolific
+from humaneval.crowd.prolific.replies import reason_in
 from humaneval.crowd.prolific.submission import session_of
 from humaneval.errors import PlatformError, SettingsError, UsageError
 from tests.unit.recording import Answers, recording
@@ -533,6 +534,14 @@ def test_a_page_in_reply_to_a_write_confirms_nothing(client: ProlificClient, ser
             write("approve", "/submissions/S1/transition/", {"action": "APPROVE"})
         assert not error.value.nothing_done
     assert len(server.seen) == 2
+
+
+def test_a_redirect_to_an_address_that_cannot_be_read_is_refused(
+    client: ProlificClient, server: Answers
+) -> None:
+    server.to("GET", "/users/me/", (302, {}, {"Location": "http://[::1"}))
+    with pytest.raises(PlatformError, match="must not get the token"):
+        client.read("look up the account", "/users/me/")
 
 
 @pytest.mark.parametrize("reply", [{"status": "ACTIVE"}, {}, "Thank you.", "<html>"])

@@ -30,6 +30,7 @@ from humaneval.study.file import DesignSection, StudyFile, read_study_file
 from humaneval.study.from_table_settings import Asked, passage_is
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
+from humaneval.study.stored import put_up
 from humaneval.text import command, counted, listed
 
 
@@ -183,7 +184,10 @@ def _next(app: App, name: str, *, from_table: bool, used: bool) -> str:
         here = endpoints_of(study) in ((), ("local",))
         missing = any(line.submitted < line.planned for line in study_status(study))
         return command("up", name) if here and missing and app.started_by(name) else command("status", name)
-    return command("up", name) if from_table else command("publish", name, "--to", "local")
+    made = app.study(name)
+    if from_table or made.settings.hit.currency != "USD":
+        return put_up(made)
+    return command("publish", name, "--to", "local")
 
 
 def _left_out(left: LeftOut, positions: Sequence[int]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from humaneval.errors import DeclinedError, UsageError
 from humaneval.fees import shown
 from humaneval.study.enlarge import WARNING, Proposal, propose
 from humaneval.study.enlarge import enlarge as add_rows
+from humaneval.study.stored import put_up
 from humaneval.text import command, counted, refused_characters
 
 
@@ -61,8 +62,8 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
         emit({**document, **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'form')}; it had {made.rows_before:,}.")
-    where = endpoints_of(study) or ("local",)
-    say(f"Next: {command('publish', name, '--to', where[0])}")
+    where = endpoints_of(study)
+    say(f"Next: {command('publish', name, '--to', where[0]) if where else put_up(study)}")
 
 
 def _tell(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str) -> None:

@@ -24,6 +24,14 @@ from urllib3.exceptions import (
 )
 
 from humaneval import __version__
+from humaneval.crowd.prolific.replies import (
+    UNSURE_HINT,
+    Told,
+    parts_of,
+    read_json,
+    reason_in,
+    seconds_asked,
+)
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.text import quoted
 from humaneval.timed_replies import connection_pools
@@ -36,15 +44,12 @@ MOST_PAGES = 1000
 PASSES = 3
 """How often a list that changes meanwhile is read."""
 TRIES = 5
-FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds before the second try, which double, and the longest that a server may ask for."""
+FIRST_WAIT = 0.5
+"""Seconds before the second try, which double."""
 CONNECT_SECONDS, SILENT_SECONDS = 5, 30
 BUSY = 429
 REFERER = "humaneval-toolkit"
 PAGE = "it answered with a page, which the API does not do"
-UNSURE_HINT = (
-    "It may have been done. Run the same command again: it looks up what was done, and pays nothing twice."
-)
 
 _NEVER_SENT: tuple[type[HTTPError], ...] = (
     NewConnectionError,
@@ -65,21 +70,6 @@ def is_loopback(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-class Told(dict[str, Any]):
-    """What a call gave, or a part of it. If a field that is needed is missing, an error names it."""
-
-    def __init__(self, who: str, what: str, said: Mapping[str, Any], *, looked: bool = False) -> None:
-        super().__init__(said)
-        self._who, self._what, self._looked = who, what, looked
-
-    def __missing__(self, name: str) -> Any:
-        raise PlatformError(
-            f"{self._who} did not say {name!r} when it was to {self._what}",
-            "" if self._looked else UNSURE_HINT,
-            nothing_done=self._looked,
-        )
 
 
 class WithHeader(NamedTuple):
@@ -159,7 +149,7 @@ class ProlificClient:
     def send_and_read_header(self, what: str, path: str, body: object, *, header: str) -> WithHeader:
         """As `send`, with a header of the answer; empty if it has none."""
         reply = self._reply(what, "POST", path, body)
-        said = _read(reply.data)
+        said = read_json(reply.data)
         told = Told(self._url, what, said if isinstance(said, dict) else {})
         return WithHeader(told, reply.headers.get(header, ""))
 
@@ -247,10 +237,7 @@ class ProlificClient:
 
     def _query_of(self, what: str, following: str) -> dict[str, str]:
         """The parameters of the next page, which is asked for at our own host only: the token goes along."""
-        try:
-            there = urlsplit(following)
-        except ValueError:  # a host in brackets that is none
-            raise self._odd(what) from None
+        there = parts_of(following)
         if there.netloc and there.hostname != urlsplit(self._url).hostname:
             raise self._elsewhere(what, there.hostname or "")
         return dict(parse_qsl(there.query))
@@ -282,7 +269,7 @@ class ProlificClient:
 
     def _call(self, what: str, method: str, path: str, body: object, seconds: float | None = None) -> Any:
         part = partial(Told, self._url, what, looked=method == "GET")
-        said = _read(self._reply(what, method, path, body, seconds).data, part)
+        said = read_json(self._reply(what, method, path, body, seconds).data, part)
         if method != "GET" and isinstance(said, str) and said.lstrip().startswith("<"):
             # A proxy's page, or a network's. One call does reply with a sentence.
             raise PlatformError(f"{self._url} did not say it could {what}: {PAGE}", UNSURE_HINT, "page")
@@ -316,7 +303,7 @@ class ProlificClient:
                 nothing_done=isinstance(error, _NEVER_SENT) or method == "GET",
             ) from None
         if 300 <= reply.status < 400:
-            host = urlsplit(reply.headers.get("Location", "")).hostname
+            host = parts_of(reply.headers.get("Location", "")).hostname
             raise self._elsewhere(what, host or "another address")
         if reply.status >= 400:
             raise self._refused(what, method, reply)
@@ -342,59 +329,13 @@ class ProlificClient:
             str(status),
             nothing_done=True,
         )
-        error.retry_after = _seconds(reply.headers.get("Retry-After"))
+        error.retry_after = seconds_asked(reply.headers.get("Retry-After"))
         return error
-
-
-def reason_in(body: bytes) -> str:
-    """What an error says, in any of its shapes.
-
-    >>> reason_in(b'{"error": {"status": 400, "title": "Invalid", "detail": {"reward": ["too low"]}}}')
-    'reward: too low'
-    >>> reason_in(b'{"message": "Not found", "detail": "no such study"}')
-    'no such study'
-    """
-    said = _read(body)
-    if isinstance(said, dict):
-        error = said.get("error", said)
-        if isinstance(error, dict):
-            parts = [error.get(name) for name in ("detail", "message", "title")]
-            said = next((part for part in parts if part), said)
-        else:
-            said = error
-    try:
-        return _flat(said)
-    except RecursionError:
-        return ""
-
-
-def _flat(said: object) -> str:
-    if isinstance(said, dict):
-        return "; ".join(f"{name}: {_flat(each)}" for name, each in said.items())
-    if isinstance(said, list):
-        return "; ".join(map(_flat, said))
-    return "" if said is None else str(said)
-
-
-def _read(body: bytes, part: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """JSON, of which `part` makes each object; or else the text as it is."""
-    if not body.strip():
-        return None
-    text = body.decode("utf-8", "replace")
-    try:
-        return json.loads(text, object_hook=part)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _told(error: Exception) -> str:
-    return str(error).rpartition(": ")[2] or type(error).__name__
-
-
-def _seconds(asked: str | None) -> float | None:
-    """How long a server asks us to wait; None if it does not say so in seconds."""
-    return min(float(asked), LONGEST_WAIT) if asked is not None and asked.strip().isdecimal() else None
 
 
 def _with_query(path: str, query: Mapping[str, object]) -> str:
     return f"{path}?{urlencode(query)}" if query else path
+
+
+def _told(error: Exception) -> str:
+    return str(error).rpartition(": ")[2] or type(error).__name__

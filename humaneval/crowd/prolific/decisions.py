@@ -31,6 +31,20 @@ CATEGORIES = (
 )
 
 
+def check_rejection(reason: str, category: str) -> None:
+    """Raise UsageError if Prolific takes no rejection with this reason and category."""
+    if len(reason) < LEAST_REASON:
+        raise UsageError(
+            f"the reason has {len(reason)} characters; Prolific asks for {LEAST_REASON} or more",
+            "Say what was asked, what was done, and how that can be seen.",
+        )
+    if category not in CATEGORIES:
+        raise UsageError(
+            f"Prolific needs one category for a rejection, not {category!r}",
+            f"Give one with --category: {', '.join(CATEGORIES)}.",
+        )
+
+
 class LookUp(Protocol):
     """Finds one submission by its id."""
 
@@ -81,16 +95,7 @@ class Decisions:
 
     def reject(self, assignment: str, reason: str, category: str) -> None:
         """Reject submitted work, with a reason and a category of Prolific's."""
-        if len(reason) < LEAST_REASON:
-            raise UsageError(
-                f"the reason has {len(reason)} characters; Prolific asks for {LEAST_REASON} or more",
-                "Say what was asked, what was done, and how that can be seen.",
-            )
-        if category not in CATEGORIES:
-            raise UsageError(
-                f"Prolific needs one category for a rejection, not {category!r}",
-                f"Give one with --category: {', '.join(CATEGORIES)}.",
-            )
+        check_rejection(reason, category)
         said = {"action": "REJECT", "message": reason, "rejection_category": category}
         self._decide("reject", assignment, REJECTED, said)
 

@@ -114,17 +114,15 @@ def accept(visit: Visit, hit_id: str) -> Answer:
     work, worker, crowds = visit.work, visit.worker, visit.site.crowds
     reused = happening(request.environ) is Trouble.REUSED_ID
     in_hand = assignments.in_hand_of(work, worker) if reused else []
-    or_another, returned = bool(request.form.get("groupId")), ""
+    or_another = bool(request.form.get("groupId"))
     try:
         assignment = assignments.accept(work, worker, hit_id, or_another=or_another)
     except assignments.TakenError:
-        giving_way = crowds.that_give_way()
-        returned = assignments.make_room(work, worker, hit_id, giving_way, or_another=or_another)
+        assignments.make_room(work, worker, hit_id, crowds.that_give_way(), or_another=or_another)
         assignment = assignments.accept(work, worker, hit_id, or_another=or_another)
     if reused and assignment not in in_hand:
         reuse_id(work, assignment)
     crowds.took(worker, assignment, work.now)
-    crowds.in_hand.ended(returned)
     return redirect(f"/assignments/{assignment.id}", 303)
 
 

@@ -210,6 +210,14 @@ def test_C55_a_qualification_that_is_not_there_is_found(
     assert "local has no qualification 3NOBODYHASTHIS" in found.detail
 
 
+@pytest.mark.parametrize(
+    "date", ["soon", "Mon, 30 Nov 2026 10:00:00 -0000", "Mon, 99 Nov 99999 10:00:00 GMT"]
+)
+def test_a_clock_that_nobody_can_read_is_none(monkeypatch: pytest.MonkeyPatch, date: str) -> None:
+    monkeypatch.setattr(doctor, "_headers", lambda url: {"Date": date})
+    assert doctor._clock(endpoints.local("http://127.0.0.1:9")).detail == "local does not give its time"
+
+
 @pytest.mark.parametrize("how", ["refused", "403", "no such host"])
 def test_a_service_that_has_closed_is_said_to_have_closed(study: Engine, how: str) -> None:
     closed = "Mechanical Turk closed on 30 September 2026"

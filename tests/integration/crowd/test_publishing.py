@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from humaneval.crowd import outbox, publish
+from humaneval.crowd.doctor import look
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
@@ -27,6 +28,8 @@ from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
+from humaneval.running.up import publish_rest
+from humaneval.running.watch import Ending
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.study.delete import delete_study
@@ -404,8 +407,23 @@ def test_a_plan_that_was_only_looked_at_binds_nobody(
     )  # nothing was sent: the other way is still open
     assert (again.hits, again.assignments) == (1, 4)
     publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=FORMS)
-    with pytest.raises(UsageError, match="the other way"):
+    with pytest.raises(UsageError, match="the other way") as refused:
         plan_hits(open_study_at(sqlite_engine, "study", platform), static=True)
+    assert refused.value.hint == "To go on as before: humaneval publish study --to local"
+
+
+def test_static_pages_that_are_up_stay_so_for_every_verb(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    at = open_study_at(sqlite_engine, "study", platform)
+    plan_hits(at, static=True)
+    publish_hits(at, public_url=FORMS)
+    with pytest.raises(UsageError, match="the other way") as refused:
+        plan_hits(at)
+    assert refused.value.hint == "To go on as before: humaneval publish study --to local --static"
+    assert {found.what: found.ok for found in look(at, FORMS)}["Balance"]
+    assert publish_rest(at, FORMS, Ending()).made == 0
 
 
 def test_C21_only_hits_of_this_study_are_ever_touched(

@@ -169,6 +169,18 @@ def test_a_group_that_is_full_of_idle_tasks_leads_to_one(panel: Make, clock: Tes
         assert took(hannah.ask("POST", f"/hits/{hit}/accept", csrf=token).headers["Location"]) == [True]
 
 
+def test_what_has_given_way_tells_of_its_address(panel: Make, clock: TestClock) -> None:
+    market = panel(100)
+    market.hit(12)
+    market.flood(8, look=False)
+    assert took(*(market.registers(STRANGER, f"more {each}").accepts() for each in range(4))) == [True] * 4
+    clock.pass_time(seconds=16)
+    people = [market.registers(f"192.0.2.{each}", f"person {each}") for each in range(12)]
+    assert took(*(each.accepts() for each in people)) == [True] * 8 + [False] * 4
+    clock.pass_time(seconds=HIT["AssignmentDurationInSeconds"] / 2)
+    assert took(*(each.accepts() for each in people[8:])) == [True] * 4
+
+
 def test_people_who_answer_keep_their_tasks_for_all_of_the_time(panel: Make, clock: TestClock) -> None:
     market = panel(100)
     hit = market.hit(40)

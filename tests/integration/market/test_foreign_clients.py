@@ -60,7 +60,8 @@ def with_boto3(environment: dict[str, str]) -> Iterator[Call]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        mturk = boto3.client("mturk")
+        # Not the session that all tests share: it keeps the first keys that it finds.
+        mturk = boto3.Session().client("mturk")
 
         def call(operation: str, **parameters: Any) -> dict[str, Any]:
             try:

@@ -134,6 +134,7 @@ def test_P24_a_rejection_has_one_category_and_a_reason_made_from_evidence(world:
         with pytest.raises(UsageError):
             reject_work(world.at(), assignments=[ann.submission], reason=reason, category=category)
         assert world.status_of(ann.submission) == "AWAITING REVIEW"
+    assert study_status(world.at().study)[0].unconfirmed == 0
     reject_work(world.at(), assignments=[ann.submission], reason=made.reason, category=made.category)
     assert world.status_of(ann.submission) == "REJECTED"
 
@@ -624,6 +625,19 @@ def test_P15_money_is_play_money_only_where_the_study_went_in_the_end(world: Wor
     publish_hits(there, public_url=world.forms)
     with reading(world.engine) as session:
         assert "prolific" not in pretended_at(session, there.id)
+
+
+def test_more_places_that_the_balance_does_not_cover_are_not_planned(
+    world_of: Callable[..., World], sqlite_engine: Engine
+) -> None:
+    world = world_of(sqlite_engine, hit={"reward": "900.00"})
+    world.publish()
+    enlarge(world.at().study, 4, "more")
+    with pytest.raises(PlatformError, match="the balance at prolific is"):
+        world.plan()
+    with reading(world.engine) as session:
+        assert not session.scalars(select(OutboxRow).where(OutboxRow.operation == "places")).all()
+    assert world.plan(dry_run=True).more_places == 4
 
 
 def test_more_forms_are_more_places_of_the_same_study(anywhere: World) -> None:

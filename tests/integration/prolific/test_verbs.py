@@ -41,6 +41,10 @@ def run(
 
 
 def test_a_study_goes_its_way_by_the_verbs(world: World, run: Callable[..., tuple[int, str]]) -> None:
+    for verb in ("status", "score"):  # no marketplace pays in pounds
+        assert "publish study --to prolific" in run(verb, "study")[1], verb
+    said = run("doctor", "study", "--to", "prolific")[1]
+    assert ("Taking part again" in said, "USD" in said) == (True, False)
     code, said = run("publish", "study", "--to", "prolific", "--dry-run")
     assert (code, "Cost if all are approved: £3.20" in said) == (0, True)
     assert "Balance at the stand-in: £10000.00 of play money." in said
