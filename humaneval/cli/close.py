@@ -40,7 +40,8 @@ def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str)
         people = counted(done.in_hand, "person", "is", "are", plural="people")
         say(f"Would delete {hits} at {endpoint}; {people} still at work. Nothing was done.")
     else:
-        say(f"{hits} {'stopped' if endpoint == 'prolific' else 'deleted'} at {endpoint}.")
+        done_there = {"prolific": "stopped at prolific", "csv": "closed here. End the batch at its site, too"}
+        say(f"{hits} {done_there.get(endpoint, f'deleted at {endpoint}')}.")
     if done.gone:
         say(f"{counted(done.gone, 'HIT', 'was', 'were')} gone there before: there was nothing to delete.")
     if done.unpaid:

@@ -156,11 +156,15 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
             f" {command('compensate', at.name, 'ASSIGNMENT', '--to', at.endpoint, *PAYING)}"
         )
     if found.strays:
+        decide = (
+            "Decide on each at the site."
+            if at.endpoint == "csv"
+            else f"Approve or reject each by its id. {at.endpoint} approves and pays what is still undecided"
+            " when the study's auto_approval_days are over."
+        )
         say(
             f"{found.strays} submitted that match no form of this study:"
-            f" {', '.join(found.stray_assignments)}. They are kept, not scored. Approve or reject each by its"
-            f" id. {at.endpoint} approves and pays what is still undecided when the study's"
-            " auto_approval_days are over."
+            f" {', '.join(found.stray_assignments)}. They are kept, not scored. {decide}"
         )
     for reason in found.not_listed:
         say(f"A worker is not on the exclusion list yet; the next collection tries again: {reason}")

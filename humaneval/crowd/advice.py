@@ -228,13 +228,12 @@ def difference_lines(differences: Sequence[Difference], endpoint: str, sign: str
 def stray_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator[Line]:
     """How many submissions that match no form wait for a decision."""
     strays = sum(line.state == "submitted" and not line.passages for line in work)
-    if strays:
-        yield Line(
-            f"{counted(strays, 'submission', 'matches', 'match')} no form of this study. Approve or reject"
-            " each by its id: ",
-            command("approve", study, "ID", "--to", endpoint),
-            waits=True,
-        )
+    none = f"{counted(strays, 'submission', 'matches', 'match')} no form of this study."
+    if strays and endpoint == CSV:
+        yield Line(f"{none} Decide on each at the site of the batch.")
+    elif strays:
+        say = command("approve", study, "ID", "--to", endpoint)
+        yield Line(f"{none} Approve or reject each by its id: ", say, waits=True)
 
 
 def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator[Line]:

@@ -83,6 +83,7 @@ def csv() -> Endpoint:
         preview_url="",
         spends_money=False,
         is_test=False,
+        runs_out=False,
     )
 
 

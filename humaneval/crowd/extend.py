@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import func, select, update
 
 from humaneval.crowd.adopt import adopt, orphans
+from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import AS_SQL
 from humaneval.crowd.plan_differences import differing, look
 from humaneval.crowd.published_hits import UpHit, hits_of, refuse_closed, refuse_gone, up
@@ -106,7 +107,8 @@ def published(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
 
 
 def to_change(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
-    """As `published`; raises UsageError if there are none."""
+    """As `published`; raises UsageError if there are none, and PlatformError if we cannot change them."""
+    refuse_by_file(at, "a batch is extended and ended at the site", "Do it there.")
     hits = published(at, dry_run=dry_run)
     if not hits:
         with reading(at.engine) as session:

@@ -62,10 +62,11 @@ class MTurkCsv(Link):
         raise PlatformError(AT_THE_SITE, THEN)
 
 
-def refuse_by_file(at: StudyAtPlatform) -> None:
-    """Raise PlatformError, before anything is stored, if work is decided at a site that we cannot call."""
+def refuse_by_file(at: StudyAtPlatform, what: str = AT_THE_SITE, then: str = THEN) -> None:
+    """Raise PlatformError, before anything is stored, if work is decided at a site that we cannot call, or
+    `what` else is done there."""
     if at.endpoint == CSV:
-        raise PlatformError(AT_THE_SITE, THEN, nothing_done=True)
+        raise PlatformError(what, then, nothing_done=True)
 
 
 class Batch(NamedTuple):

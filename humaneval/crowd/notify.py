@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.letter_text import MAX_LETTER, MAX_SUBJECT, plain_words
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.published_hits import refuse_elsewhere
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -70,6 +71,8 @@ def notify_workers(
     `sent` counts the workers who would get it.
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
+    if at.endpoint in UNASKED:  # refused before a letter is kept that can never go out
+        at.platform.notify("", subject, text)
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         named = [find_worker(session, at.endpoint, who) for who in workers]

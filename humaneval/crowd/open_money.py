@@ -14,11 +14,12 @@ from humaneval.crowd.costs import BONUS, COMPENSATE, MONEY, REJECT, is_compensat
 from humaneval.crowd.panel_postbacks import POSTBACK, postback_subject
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.personal_data import OUTBOX, writes_about, writes_about_forms
+from humaneval.crowd.platform import CSV
 from humaneval.errors import UsageError
 from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, PaymentRow, StudyRow
-from humaneval.study.stored import settings_of
+from humaneval.study.stored import fetch_command, settings_of
 from humaneval.text import PAYING, command, counted
 
 PANEL_HAS = timedelta(days=7)
@@ -103,8 +104,12 @@ def _of_form(
         what = f"a {due[0].kind} of {settings.hit.sign}{due[0].amount}"
         yield Open(f"{what} for form {shown} of {study.name!r} is due", say)
     elif form.state == "submitted" and (pays or not link):
-        say = command("approve", study.name, shown, *to)
-        yield Open(f"form {shown} of {study.name!r} is not approved or rejected yet", say)
+        why = f"form {shown} of {study.name!r} is not approved or rejected yet"
+        if form.endpoint == CSV:
+            when = "Once it is decided at the site, and the results are downloaded again"
+            yield Open(why, fetch_command(study.name, CSV), when)
+        else:
+            yield Open(why, command("approve", study.name, shown, *to))
     elif form.state == TAKEN_IN and pays and not payments:
         say = command("compensate", study.name, shown, *to, *PAYING)
         yield Open(f"form {shown} of {study.name!r} is not paid: the platform lost it", say)

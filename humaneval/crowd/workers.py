@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, perform
 from humaneval.crowd.panels import known_as, panels_id
 from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
@@ -252,6 +253,8 @@ def _turn_all(
     act: Callable[[str], None],
     dry_run: bool,
 ) -> Turned:
+    if on:
+        refuse_by_file(at, "workers of a batch are kept out at the site", "Do it there.")
     refuse_elsewhere(at)
     intents: list[tuple[Intent, str]] = []
     people = _people(at, workers, new=on)

@@ -145,6 +145,20 @@ def test_work_that_the_site_has_decided_is_decided_here_and_never_by_us(
     ):
         said = command(*arguments, "--to", "csv")
         assert (said.code, "approved, rejected and paid at the site" in said.err) == (1, True), said.err
+    for line, why in (
+        ("notify study --subject a --text b", "cannot be written to"),
+        ("notify study --subject a --text b --again", "cannot be written to"),
+        ("worker block study A0WORKER --reason no", "kept out at the site"),
+        ("worker exclude study A0WORKER", "kept out at the site"),
+        ("extend study --days 1", "extended and ended at the site"),
+        ("expire study", "extended and ended at the site"),
+        ("expire study --dry-run", "extended and ended at the site"),
+    ):
+        said = command(*line.split(), "--to", "csv")
+        assert (said.code, why in said.err) == (1, True), said.err
+    said = command("worker", "forget", "A0WORKER")
+    assert "collect study --to csv --from RESULTS.csv" in said.err, said.err
+    assert command("status", "study", "--json").json["endpoints"][0]["unconfirmed"] == 0
     with reading(batch) as session:
         assert not session.scalars(
             select(OutboxRow).where(OutboxRow.operation.in_(("approve", "reject")))
@@ -153,6 +167,7 @@ def test_work_that_the_site_has_decided_is_decided_here_and_never_by_us(
     command("collect", "study", "--to", "csv", "--from", "results.csv")
     status = command("status", "study", "--json").json["endpoints"][0]
     assert (status["approved"], status["refused"], status["spent"]) == (ROWS, 0, "0.00")
+    assert "End the batch at its site" in command("close", "study", "--to", "csv").out
 
 
 def test_results_of_another_study_and_a_missing_file_are_refused(

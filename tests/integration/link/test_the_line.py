@@ -197,7 +197,7 @@ def test_the_whole_line_as_commands(
     assert command("extend", "study", "--to", "link", "--days", "2").code == 0
 
 
-def test_a_bonus_is_refused_in_words_and_leaves_nothing_due(
+def test_bonuses_and_letters_are_refused_in_words_and_leave_nothing_behind(
     commands: Callable, command: Command, sqlite_engine: Engine, by_link: Callable
 ) -> None:
     commands(link={"pay": "elsewhere"})
@@ -207,6 +207,8 @@ def test_a_bonus_is_refused_in_words_and_leaves_nothing_due(
     (work,) = review_work(open_study(sqlite_engine, "study"), "link")
     said = command("bonus", "study", work.external_id, "--amount", "1", "--reason", "Thanks", "--to", "link")
     assert (said.code, said.err.splitlines()[0]) == (1, "Error: no bonus can be paid by link")
+    said = command("notify", "study", work.worker, "--subject", "a", "--text", "b", "--to", "link")
+    assert (said.code, "by link cannot be written to" in said.err) == (1, True)
     with reading(sqlite_engine) as session:
         assert session.scalars(select(PaymentRow)).all() == []
         assert {row.state for row in session.scalars(select(OutboxRow))} == {"confirmed"}
