@@ -50,6 +50,5 @@ def latex_escaped(text: str) -> str:
     {}[MASK]
     """
     shown = "".join(LATEX.get(character, character) for character in re.sub(r"[\t\r\n]+", " ", text))
-    return (
-        "{}" + shown if shown.startswith(("[", "*")) else shown
-    )  # after a line's end, they would belong to it
+    # After the end of a table's line, such a character would belong to it.
+    return "{}" + shown if shown.startswith(("[", "*")) else shown

@@ -65,10 +65,12 @@ def is_too_costly(form: bytes) -> bool:
     escapes = form.count(b"%")
     if form.count(b"&") >= MOST_FIELDS or escapes > MOST_ESCAPES:
         return True
-    try:
-        return escapes > MOST_NO_TEXT and not unquote_to_bytes(form).decode()
-    except UnicodeDecodeError:
-        return True
+    if escapes > MOST_NO_TEXT:
+        try:
+            unquote_to_bytes(form).decode()
+        except UnicodeDecodeError:
+            return True
+    return False
 
 
 def _body(request: Request) -> list[Field]:
