@@ -21,7 +21,7 @@ from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.panels import without_session
-from humaneval.crowd.personal_data import subjects_about, worker_in, writes_about_forms
+from humaneval.crowd.personal_data import EVENTS, subjects_about, worker_in, writes_about_forms
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.errors import UsageError
 from humaneval.store.engine import batches, in_turns, reading, writing
@@ -300,6 +300,8 @@ def _delete(
     overwrite_deleted(session)
     rest = _rest(session, old, written)
     session.execute(delete(OUTBOX).where(OUTBOX.c.id.in_(rest.about_unanswered)))
+    gone = select(WORK.c.id).where(WORK.c.id.in_(rest.unanswered), WORK.c.external_id == EVENTS.c.about)
+    session.execute(delete(EVENTS).where(gone.where(WORK.c.endpoint == EVENTS.c.endpoint).exists()))
     session.execute(delete(WORK).where(WORK.c.id.in_(rest.unanswered)))
     session.execute(delete(IDENTITIES).where(IDENTITIES.c.worker_id.in_([*rest.nobodies, *rest.ids])))
     session.execute(delete(WORKERS).where(WORKERS.c.id.in_(rest.nobodies)))
