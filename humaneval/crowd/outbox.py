@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, bindparam, case,
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.pseudonyms import without_ids
-from humaneval.errors import PlatformError
+from humaneval.errors import HumanEvalError, PlatformError, UsageError
 from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
@@ -200,7 +200,7 @@ def perform_each(
             if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):
                 raise PlatformError("another program is making the same call", "Try again in a moment.")
         made: list[T] = []
-        failure = None
+        failure: HumanEvalError | None = None
         for intent in batch:
             try:
                 made.append(call(intent))
@@ -208,6 +208,9 @@ def perform_each(
                 with reading(engine) as session:
                     error.message = without_ids(session, without_refused(error.message))
                 error.args = (error.message,)
+                failure = error
+                break
+            except UsageError as error:  # we refuse it ourselves: nothing was sent
                 failure = error
                 break
         with writing(engine) as session:
@@ -218,8 +221,8 @@ def perform_each(
                 )
             if failure is not None:
                 failed = batch[len(made)].id
-                sure = failure.never_done or (failure.nothing_done and not before[failed].unsure)
-                said = {"of": failed, "why": failure.message, "to": "refused" if sure else "pending"}
+                to = "refused" if _sure(failure, before[failed]) else "pending"
+                said = {"of": failed, "why": failure.message, "to": to}
                 session.execute(_FAILED, said, execution_options=AS_SQL)
                 for untried in batch[len(made) + 1 :]:
                     stood = before[untried.id]
@@ -245,6 +248,13 @@ class _Before(NamedTuple):
     state: str
     unsure: bool
     error: str = ""
+
+
+def _sure(failure: HumanEvalError, before: _Before) -> bool:
+    """Whether no try of a call that failed has changed anything at the platform."""
+    if isinstance(failure, PlatformError) and failure.never_done:
+        return True
+    return not before.unsure and (isinstance(failure, UsageError) or getattr(failure, "nothing_done", False))
 
 
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:

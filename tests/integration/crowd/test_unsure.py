@@ -18,13 +18,13 @@ from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
-from humaneval.crowd.outbox import perform
+from humaneval.crowd.outbox import Intent, intend, perform, perform_each
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import block_workers, exclude_workers, list_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import Trouble
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import OutboxRow, WorkerIdentityRow
 from humaneval.study.stored import open_study
 
@@ -325,3 +325,23 @@ def test_what_was_undone_before_it_was_confirmed_is_not_called_refused(
     exclude_workers(open_study_at(sqlite_engine, "study", platform), [worker], on=False)
     line = study_status(open_study(sqlite_engine, "study"))[0]
     assert (line.unconfirmed, line.refused) == (0, 0)
+
+
+def test_what_we_refuse_ourselves_waits_for_nothing_and_undoes_nothing(
+    sqlite_engine: Engine, assignment: str
+) -> None:
+    with writing(sqlite_engine) as session:
+        known = {"study_id": open_study(sqlite_engine, "study").id, "endpoint": "local", "operation": "try"}
+        intents = [intend(session, **known, subject=name, key=name, request={}) for name in "abc"]
+
+    def call(intent: Intent) -> dict[str, str]:
+        if intent == intents[1]:
+            raise UsageError("it lacks a category")
+        return {"said": "done"}
+
+    with pytest.raises(UsageError, match="category"):
+        list(perform_each(sqlite_engine, intents, call, lambda session, intent, said: said))
+    with reading(sqlite_engine) as session:
+        rows = session.scalars(select(OutboxRow).where(OutboxRow.operation == "try").order_by(OutboxRow.id))
+        found = [(row.state, row.attempts, row.error) for row in rows]
+    assert found == [("confirmed", 1, ""), ("refused", 1, "it lacks a category"), ("pending", 0, "")]
