@@ -184,7 +184,7 @@ def _collected(
             ),
             rebuilt=counts["rebuilt"],
             strays=len(strays),
-            stray_assignments=tuple(strays),
+            stray_assignments=tuple(names.shown(at.endpoint, each) for each in strays),
             differences=tuple(
                 f"assignment {names.shown(at.endpoint, row.external_id)}: {row.differences}"
                 for row in answers_differ
