@@ -54,8 +54,8 @@ OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
 
 def _has_a_host(parts: SplitResult) -> bool:
     try:
-        return bool(parts.hostname) and parts.port != 0
-    except ValueError:  # no port, or none that there is
+        return bool((parts.hostname or "").encode("idna")) and parts.port != 0
+    except ValueError:  # no port, or none that there is; or a name with nothing between two dots
         return False
 
 

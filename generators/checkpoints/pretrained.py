@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import is_zipfile
 
 from generators.checkpoints.folder import RELEASED
 from generators.checkpoints.tokenizer import PAIRS, PIECES, TOKENIZER, check_byte_level, open_tokenizer
 from generators.checkpoints.weights import (
+    BESIDE,
     CONFIG,
     DAMAGED,
+    GROWTH,
     WEIGHTS,
     digest,
     first_line,
@@ -125,6 +128,8 @@ def open_weights(
             raise InputError(f"{folder} lacks {file}", "Name a folder in the hub's layout.")
     with quiet(), no_larger_than(files, folder / CONFIG):
         try:
+            for path in files:
+                _refuse_repeated(path)
             opened: Any = auto.from_pretrained(
                 folder,
                 dtype=torch.float32,
@@ -170,6 +175,19 @@ def weight_files(folder: Path) -> list[Path]:
                 raise InputError(f"{folder} lacks {lacking[0]}", "Copy all files of the weights.")
             return [folder / name for name in sorted(names)]
     return []
+
+
+def _refuse_repeated(file: Path) -> None:
+    """Raise InputError if the tensors of an old file are far larger than it: one number may stand for all of
+    a tensor's, until the tensor is copied."""
+    import torch
+
+    if file.suffix == ".bin":
+        # Files of before 2020 are no archives, and cannot be read without their numbers.
+        tensors = torch.load(file, map_location="meta" if is_zipfile(file) else "cpu", weights_only=True)
+        claimed = sum(one.numel() * one.element_size() for one in tensors.values())
+        if claimed > GROWTH * file.stat().st_size + BESIDE:
+            raise InputError(f"{file} has tensors that are far larger than the file", DAMAGED)
 
 
 def _reason(error: Exception) -> str:

@@ -63,7 +63,7 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
     if moved := leads_elsewhere(at, public_url):
-        yield Finding("Address of HITs", False, True, moved)
+        yield Finding("Address of HITs", False, endpoint.name != LINK, moved)
     yield from _settings(at)
     if endpoint.name == LINK:
         return

@@ -24,7 +24,7 @@ from humaneval.csv_text import guarded, unguarded
 from humaneval.errors import InputError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, RowRow
-from humaneval.text import counted, listed, without_refused
+from humaneval.text import counted, listed, refused_characters, without_refused
 
 ASSIGNMENT, WORKER = "AssignmentId", "WorkerId"
 ANSWER, INPUT = "Answer.", "Input."
@@ -119,8 +119,10 @@ def read_results(path: Path) -> Results:
 
 def _result(path: Path, number: int, line: Mapping[str, str]) -> Result:
     state = STATES.get(line.get("AssignmentStatus", "").lower())
-    if not line[ASSIGNMENT] or not line[WORKER] or state is None:
-        what = f"AssignmentStatus is {line['AssignmentStatus']!r}" if state is None else "an id is missing"
+    refused = refused_characters(line[ASSIGNMENT] + line[WORKER])
+    if not line[ASSIGNMENT] or not line[WORKER] or refused or state is None:
+        what = f"an id contains {refused}" if refused else "an id is missing"
+        what = f"AssignmentStatus is {line['AssignmentStatus']!r}" if state is None else what
         raise InputError(f"{path}, line {number}: {what}", "Download the results again.")
     fields = dict(_fields(line))
     submission = Submission(

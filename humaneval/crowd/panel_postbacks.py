@@ -181,6 +181,8 @@ def _called(address: str) -> _Reply:
         never = isinstance(error.reason, OSError) and not isinstance(error.reason, lost)
         why = getattr(error.reason, "strerror", None) or type(error.reason).__name__
         raise PlatformError(f"the panel cannot be reached: {why}", nothing_done=never) from None
+    except UnicodeError:
+        raise PlatformError("the panel's address has a host that cannot be", nothing_done=True) from None
     except (OSError, HTTPException) as error:
         raise PlatformError(f"the panel's reply was lost: {type(error).__name__}") from None
 

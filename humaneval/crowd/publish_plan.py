@@ -134,16 +134,14 @@ def plan_hits(
         _refuse_promise(at)
     _refuse_other_currency(at)
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
-    balance = None
-    if not (dry_run or at.endpoint in UNASKED) and _was_planned(
-        at
-    ):  # the first plan is dropped by publish_hits
-        balance = at.platform.balance()
-    plan = _stored(at, static, top_up, invitations, dry_run=dry_run, most=balance)
-    if not ((dry_run and plan.hits) or _lacks(plan, balance)) or at.endpoint in UNASKED:
+    # `publish_hits` drops a first plan that cannot be paid. What is added later is paid for beforehand.
+    most = ZERO if at.endpoint not in UNASKED and _was_planned(at) else None
+    plan = _stored(at, static, top_up, invitations, dry_run=dry_run, most=most)
+    if not ((dry_run and plan.hits) or _lacks(plan, most)) or at.endpoint in UNASKED:
         return plan
+    balance = None if dry_run else at.platform.balance()
     # What `adopt` would find.
-    if there := at.platform.find(plan.keys):
+    if (dry_run or _lacks(plan, balance)) and (there := at.platform.find(plan.keys)):
         plan = _stored(at, static, top_up, invitations, dry_run=True, there=there)
     if dry_run:
         return plan

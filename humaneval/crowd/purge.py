@@ -21,7 +21,7 @@ from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.open_money import refuse_open_money
 from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.panels import without_session
-from humaneval.crowd.personal_data import subjects_about, worker_in, writes_about_forms
+from humaneval.crowd.personal_data import EVENTS, subjects_about, worker_in, writes_about_forms
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.errors import UsageError
 from humaneval.store.engine import batches, in_turns, reading, writing
@@ -92,6 +92,8 @@ class _Rest:
 
     unanswered: Sequence[int]
     """Forms without answers or payments: they go whole."""
+    about_unanswered: Sequence[int]
+    """Writes about these: nothing leads to them then."""
     nobodies: Sequence[int]
     """Workers about whom nothing is left then."""
     ids: Sequence[int]
@@ -160,8 +162,8 @@ def _old(
     written: _Written,
     workers: Collection[int] | None = None,
 ) -> list[_Old]:
-    """The work that is old enough, of `workers` or of everybody; and people without any, if what was written
-    to platforms about them is."""
+    """The work that is old enough, of `workers` or of everybody; and people without any, if all else about
+    them is."""
     last = func.coalesce(WORK.c.submitted_at, WORK.c.answered_at, WORK.c.opened_at)
     query = select(WORK.c.worker_id, WORK.c.id, WORK.c.study_id, last)
     if workers is not None:
@@ -175,15 +177,20 @@ def _old(
 def _without_forms(
     session: Session, limits: Mapping[int, datetime], written: _Written, workers: Collection[int] | None
 ) -> Iterator[int]:
-    """Those about whom something was only written, to exclude them beforehand for example, and long ago."""
-    query = select(WORKERS.c.id).where(~select(WORK.c.id).where(WORK.c.worker_id == WORKERS.c.id).exists())
+    """Those about whom something was only written, to exclude them beforehand for example, and long ago. Or
+    they came long ago, and there was no form for them."""
+    longest = min(limits.values(), default=None)
+    query = select(WORKERS.c.id, WORKERS.c.created_at).where(
+        ~select(WORK.c.id).where(WORK.c.worker_id == WORKERS.c.id).exists()
+    )
     if workers is not None:
         query = query.where(WORKERS.c.id.in_(workers))
-    for worker in session.scalars(query.order_by(WORKERS.c.id)).all():
-        about = OUTBOX.c.id.in_(written.about.get(worker, ()))
-        lines = session.execute(select(OUTBOX.c.study_id, OUTBOX.c.created_at).where(about))
-        told = [study in limits and at < limits[study] for study, at in lines]
-        if told and all(told):
+    for worker, came in session.execute(query.order_by(WORKERS.c.id)).all():
+        if writes := written.about.get(worker):
+            about = select(OUTBOX.c.study_id, OUTBOX.c.created_at).where(OUTBOX.c.id.in_(writes))
+            if all(study in limits and at < limits[study] for study, at in session.execute(about)):
+                yield worker
+        elif longest is not None and came < longest:
             yield worker
 
 
@@ -221,13 +228,15 @@ def _rest(session: Session, old: Sequence[_Old], written: _Written) -> _Rest:
     known = session.scalars(select(IDENTITIES.c.worker_id).where(IDENTITIES.c.worker_id.in_(whole))).all()
     used = {one.assignment_id for one in (*answers, *payments)}
     gone = {one.id for one in lines if _may_go(one) and one.id not in used}
+    about_gone = writes_about_forms(session, [dict(one._mapping) for one in lines if one.id in gone])
     staying = {one.worker_id for one in lines if one.id not in gone}
-    nobodies = [one for one in whole if one not in staying and one not in written.about]
+    leaving = {one.worker_id for one in lines} - staying
+    nobodies = [one for one in whole if one in leaving and one not in written.about]
     commented = [one for one in answers if one.fields.get(COMMENT)]
     ours = {one.assignment_id for one in answers if one.source == "server"}
     writes = [write for worker in whole for write in written.about.get(worker, ())]
     wholly = {one.id for one in lines if one.worker_id in whole}
-    of_forms = [dict(one._mapping) for one in lines if one.id in wholly]
+    of_forms = [dict(one._mapping) for one in lines if one.id in wholly - gone]
     writes += [line["id"] for line in writes_about_forms(session, of_forms)]
     found = session.execute(select(OUTBOX).where(OUTBOX.c.id.in_(writes))).all()
     changed = {one.id: changes for one in found if (changes := _changes(one))}
@@ -236,6 +245,7 @@ def _rest(session: Session, old: Sequence[_Old], written: _Written) -> _Rest:
     named |= {worker_in(one.subject) for one in found if "subject" in changed.get(one.id, ())}
     return _Rest(
         unanswered=sorted(gone),
+        about_unanswered=[one["id"] for one in about_gone],
         nobodies=nobodies,
         ids=[one for one in whole if one in named and one not in nobodies],
         panel_ids=panel_ids,
@@ -289,6 +299,9 @@ def _delete(
     refuse_open_money(session, _whole(old), now, "the rest cannot be purged yet", "Some is deleted.")
     overwrite_deleted(session)
     rest = _rest(session, old, written)
+    session.execute(delete(OUTBOX).where(OUTBOX.c.id.in_(rest.about_unanswered)))
+    gone = select(WORK.c.id).where(WORK.c.id.in_(rest.unanswered), WORK.c.external_id == EVENTS.c.about)
+    session.execute(delete(EVENTS).where(gone.where(WORK.c.endpoint == EVENTS.c.endpoint).exists()))
     session.execute(delete(WORK).where(WORK.c.id.in_(rest.unanswered)))
     session.execute(delete(IDENTITIES).where(IDENTITIES.c.worker_id.in_([*rest.nobodies, *rest.ids])))
     session.execute(delete(WORKERS).where(WORKERS.c.id.in_(rest.nobodies)))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 from math import comb, gcd
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ SUBSETS = 20_000
 """The most subsets that are searched for a balanced design. Beyond it, pairs are only nearly even."""
 MOST_TRIED = 100_000
 """The most pairs or triples of families that are tried."""
+MOST_BLOCKS = 20_000
+"""The most blocks of a period whose pairs are nearly even. One with more, as for 150 conditions, is cut to a
+fifth of them: it would take minutes."""
 ALL = 1_000
 """If nothing smaller is balanced and there are at most this many subsets, all of them are the period."""
 
@@ -126,20 +129,26 @@ def _nearly(v: int, size: int) -> tuple[Block, ...]:
     After any number of blocks the counts of conditions differ by at most 1. At the end of a period they are
     equal.
     """
-    ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
-    blocks = []
-    for _ in range(v * (v - 1) // gcd(v, size)):
+    ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int32)
+    blocks, even = [], v // gcd(v, size)
+    count = even * (v - 1)
+    if count > MOST_BLOCKS:
+        count = even * max(1, MOST_BLOCKS // 5 // even)
+    for _ in range(count):
         chosen: list[int] = []
+        cost = ones * 1_000_000_000
         while len(chosen) < size:
-            free = [one for one in range(v) if one not in chosen]
-            chosen.append(min(free, key=lambda one: (ones[one], pairs[one, chosen].sum(), one)))
+            one = int(np.argmin(cost))
+            chosen.append(one)
+            cost += pairs[one]
+            cost[one] = np.iinfo(np.int64).max // 2
         block = tuple(sorted(chosen))
         blocks.append(block)
         _count(ones, pairs, block)
     return tuple(blocks)
 
 
-def _count(ones: NDArray[np.int64], pairs: NDArray[np.int64], block: Block) -> None:
+def _count(ones: NDArray[np.int64], pairs: NDArray[Any], block: Block) -> None:
     ones[list(block)] += 1
     pairs[np.ix_(block, block)] += 1
     pairs[block, block] -= 1

@@ -14,6 +14,7 @@ The Human is one of the others: every score, including the ceiling, then rests o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import lcm
 from random import Random
@@ -73,8 +74,8 @@ def _cycle(
     blocks = period(len(others), size - len(always))
     sets = [(*always, *(others[one] for one in block)) for block in blocks]
     repeated = [one for one in sets for _ in range(responses)]
-    appearances = {g: sum(g in one for one in repeated) for g in range(generators)}
-    times = lcm(*(size // np.gcd(size, count) for count in appearances.values() if count))
+    appearances = Counter(g for one in repeated for g in one)
+    times = lcm(*(size // np.gcd(size, count) for count in appearances.values()))
     return sets, even_places(repeated * int(times))
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from humaneval.report.dossier import Dossier
 from humaneval.report.heds_answers import Answer, answers
 from humaneval.report.heds_questions import CRITERION, QUESTIONS, Question
+from humaneval.report.markdown import markdown_text
 
 TO_FILL_IN = "to fill in"
 
@@ -66,7 +67,7 @@ class Datasheet:
     def markdown(self) -> str:
         """With the numbers of HEDS 2 and our own labels; the questions to fill in come first."""
         lines = [
-            f"# Human evaluation datasheet: {self.study}",
+            f"# Human evaluation datasheet: {markdown_text(self.study)}",
             "",
             (
                 "This datasheet follows HEDS (Shimorina and Belz 2022,"
@@ -87,7 +88,9 @@ class Datasheet:
                 lines += [f"**Q{question.number} {question.label}:** *{TO_FILL_IN}*", ""]
                 continue
             ticked = "; ".join(question.options[number] for number in sorted(answer.ticks))
-            first, *more = [part for part in (ticked, *answer.text.splitlines()) if part.strip()]
+            first, *more = [
+                part for part in (ticked, *map(markdown_text, answer.text.splitlines())) if part.strip()
+            ]
             lines += [f"**Q{question.number} {question.label}:** {first}", ""]
             for part in more:
                 lines += [part, ""]

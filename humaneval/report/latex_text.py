@@ -46,5 +46,9 @@ def latex_escaped(text: str) -> str:
 
     >>> print(latex_escaped("50 % of lm_1 & “ILM”"))
     50 \% of lm\_1 \& ``ILM''
+    >>> print(latex_escaped("[MASK]"))
+    {}[MASK]
     """
-    return "".join(LATEX.get(character, character) for character in re.sub(r"[\t\r\n]+", " ", text))
+    shown = "".join(LATEX.get(character, character) for character in re.sub(r"[\t\r\n]+", " ", text))
+    # After the end of a table's line, such a character would belong to it.
+    return "{}" + shown if shown.startswith(("[", "*")) else shown

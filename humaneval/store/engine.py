@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,7 @@ from sqlalchemy.exc import (
     OperationalError,
     ProgrammingError,
 )
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
@@ -52,6 +54,9 @@ REFUSED, ONLY_READ = "42501", "25006"
 may be in any language."""
 LOCKED = "55P03"
 """PostgreSQL's code for a lock that another session held too long."""
+FULL = re.compile("too many (clients|connections)|remaining connection slots")
+ALMOST_UP = re.compile("starting up|shutting down|recovery mode|not yet accepting")
+"""What PostgreSQL says to those who connect at a bad moment. It gives them no code."""
 NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "42P01", "42703"})
 """Codes that psycopg counts among errors of programs, and that are none: the two above, a transaction that
 was idle or took too long, and a table or column that is gone because another database stands in its place."""
@@ -60,6 +65,7 @@ PAUSE = 0.05
 IDLE_SECONDS = 0.1
 """In less, no server is started again. A crowd need not ask each time whether it is there."""
 USED = "used at"
+WHERE = "`{}` says where this address comes from: correct it there, or name another with --database."
 ASKED_FOR = 500
 """How many ids are looked up by one query. SQLite takes at most 32,766 parameters."""
 
@@ -249,6 +255,8 @@ def store_errors(engine: Engine) -> Iterator[None]:
     """Turn the driver's errors about a busy, missing, full or damaged database into a StoreError."""
     try:
         yield
+    except NoConnectionError as error:  # all that are pooled are in use
+        raise _busy(engine) from error
     except (DatabaseError, sqlite3.OperationalError) as error:  # without SQLAlchemy it is the driver's own
         # sqlite3 has no class for damage. A broken constraint or a wrong statement is a bug, nothing else.
         wrapped = error if isinstance(error, DatabaseError) else OperationalError("", None, error)
@@ -256,6 +264,13 @@ def store_errors(engine: Engine) -> Iterator[None]:
         if told is None:
             raise
         raise told from error
+
+
+def _busy(engine: Engine) -> StoreError:
+    return StoreError(
+        f"the database {shown(engine.url)} was busy for {BUSY_SECONDS} s",
+        "Another program is using it. Try again.",
+    )
 
 
 def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
@@ -273,9 +288,7 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
             "Ask for the permission, or name another role with --database.",
         )
     if code == LOCKED or "locked" in reason:
-        return StoreError(
-            f"the database {where} was busy for {BUSY_SECONDS} s", "Another program is using it. Try again."
-        )
+        return _busy(engine)
     if engine.dialect.name == "sqlite":
         path = Path(str(engine.url.database))
         told = engine.get_execution_options()
@@ -300,9 +313,16 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
             f"the database {where} cannot be written: {reason}",
             "This command writes to it. Work on a copy in a folder of your own, or ask for the permission.",
         )
-    return StoreError(
-        f"the database {where} cannot be used: {reason}",
-        engine.get_execution_options().get("hint")
-        or f"`{command('config', 'show')}` says where this address comes from: correct it there, or name"
-        f" another with --database.{'' if engine.dialect.name == 'sqlite' else ' Or start its server.'}",
-    )
+    return StoreError(f"the database {where} cannot be used: {reason}", _way_out(engine, error, reason))
+
+
+def _way_out(engine: Engine, error: DatabaseError, reason: str) -> str:
+    """What to do if a database cannot be used."""
+    own = engine.get_execution_options().get("hint")
+    if own or engine.dialect.name == "sqlite":
+        return str(own or WHERE.format(command("config", "show")))
+    if error.connection_invalidated or ALMOST_UP.search(reason):
+        return "Its server ends or starts. Run the command again in a moment: what was stored is there."
+    if FULL.search(reason):
+        return "Other programs have all of its connections. Try again, or raise max_connections there."
+    return WHERE.format(command("config", "show")) + " Or start its server."

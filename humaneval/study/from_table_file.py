@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,9 +64,7 @@ def read_table_file(path: Path, *, encoding: str | None = None, worksheet: str |
     return _of_rows(str(path), found.rows, found.lines, (*notes, *found.notes))
 
 
-def _of_rows(
-    name: str, rows: Sequence[Sequence[str]], lines: Sequence[int], notes: Sequence[str]
-) -> TableFile:
+def _of_rows(name: str, rows: MutableSequence[Any], lines: Sequence[int], notes: Sequence[str]) -> TableFile:
     """The table whose first row names the columns."""
     if not rows:
         raise InputError(f"{name} is empty", "Give a table with a header line.")
@@ -84,8 +82,10 @@ def _of_rows(
             f"{name}, line {line}: {counted(cells, 'cell')}, but the header has {width}{more}",
             "Put quotation marks around a text that contains the delimiter.",
         )
-    body = [tuple(cell.strip() for cell in row[:width]) for row in rows[1:]]
-    return _without_empty(name, [cell.strip() for cell in rows[0]], body, lines[1:], notes)
+    for at, row in enumerate(rows):  # in their places: there may be a million
+        rows[at] = tuple(cell.strip() for cell in row[:width])
+    header = rows.pop(0)
+    return _without_empty(name, header, rows, lines[1:], notes)
 
 
 def _refuse_title(name: str, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
@@ -103,7 +103,7 @@ def _refuse_title(name: str, rows: Sequence[Sequence[str]], lines: Sequence[int]
 def _without_empty(
     name: str,
     header: Sequence[str],
-    body: Sequence[tuple[str, ...]],
+    body: Sequence[Sequence[str]],
     lines: Sequence[int],
     notes: Sequence[str],
 ) -> TableFile:
@@ -121,7 +121,9 @@ def _without_empty(
         if other != title:
             doubled.append(f"several columns are called {title}: the next one is read as {other}")
         names[other] = 1
-    rows = tuple(tuple(row[at] for at in kept) for row in body)
+    if len(kept) < len(header):
+        body = [tuple(row[at] for at in kept) for row in body]
+    rows = tuple(map(tuple, body))
     return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), (*notes, *doubled)))
 
 
@@ -147,7 +149,13 @@ def _of_records(
     """The table of records whose cells have at most so many characters."""
     flat, lines, size = [], [], 0
     for record in records:
-        flat.append(_flat(record.value))
+        try:
+            flat.append(_flat(record.value))
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name}, row {record.line}: {error.object[:20]!r} is no text in UTF-8",
+                "Write its texts as strings.",
+            ) from None
         lines.append(record.line)
         size += sum(map(len, flat[-1].values()))
         if size > most:
@@ -251,4 +259,6 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list) else str(value)
+    if isinstance(value, bytes):  # some programs do not say that these are texts
+        return value.decode()
+    return json.dumps(value, ensure_ascii=False, default=_cell) if isinstance(value, list) else str(value)

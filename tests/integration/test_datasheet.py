@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, update
 
-from humaneval.report.datasheet import Datasheet, datasheet
+from humaneval.report.datasheet import Datasheet, Line, datasheet
 from humaneval.report.dossier import dossier
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow
@@ -64,6 +65,16 @@ def test_at_least_three_in_five_questions_carry_a_value_and_the_rest_is_listed(
     assert Path("d.md").read_text("utf-8") == text
     assert command("datasheet", answered, "--out", "d.json").code == 0
     assert json.loads(Path("d.json").read_text("utf-8")) == sheet.to_json()
+
+
+def test_what_a_stranger_named_is_no_markdown(sqlite_engine: Engine, answered: str) -> None:
+    sheet = of(sqlite_engine)
+    at = next(at for at, (_, said) in enumerate(sheet.lines) if said and said.text)
+    question, said = sheet.lines[at]
+    assert said is not None
+    named = Line(question, said._replace(text="Ours.\n[x](javascript:alert(1)) <img onerror=alert(1)>"))
+    text = replace(sheet, lines=(*sheet.lines[:at], named, *sheet.lines[at + 1 :])).markdown()
+    assert r"\[x\](javascript:alert(1)) \<img onerror=alert(1)\>" in text
 
 
 def told(sheet: Datasheet, number: str, label: str = "") -> str:

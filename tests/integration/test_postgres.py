@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from sqlalchemy import Engine, event, select, text
 
 from humaneval.errors import StoreError
+from humaneval.request_turns import MOST_POOLED
 from humaneval.store import engine as store_engine
 from humaneval.store.engine import open_engine, reading, writing
 from humaneval.store.tables import MetaRow
@@ -92,6 +94,46 @@ def test_nobody_waits_without_end_for_a_lock(
     with writing(engine) as holding:
         holding.execute(text("LOCK TABLE meta"))
         with pytest.raises(StoreError, match=r"was busy for 0.1 s"), reading(waiting) as session:
+            session.scalar(select(MetaRow.value))
+
+
+@ON_POSTGRESQL
+def test_a_server_without_a_free_connection_is_not_taken_for_a_wrong_address(engine: Engine) -> None:
+    with writing(engine) as session:
+        session.execute(text("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0"))
+    url = engine.url.set(username="crowded").render_as_string(hide_password=False)
+    try:
+        crowded = open_engine(url)
+        with pytest.raises(StoreError, match="too many connections") as caught, reading(crowded) as session:
+            session.connection()
+    finally:
+        with writing(engine) as session:
+            session.execute(text("DROP ROLE crowded"))
+    assert caught.value.hint.endswith("Try again, or raise max_connections there.")
+
+
+@ON_POSTGRESQL
+def test_a_connection_that_ends_within_a_command_is_not_taken_for_a_wrong_address(engine: Engine) -> None:
+    def read() -> None:
+        with reading(engine) as session:
+            ended = session.scalar(text("SELECT pg_backend_pid()"))
+            with writing(engine) as another:
+                another.execute(text("SELECT pg_terminate_backend(:ended)"), {"ended": ended})
+            session.scalar(select(MetaRow.value))
+
+    with pytest.raises(StoreError, match="cannot be used") as caught:
+        read()
+    assert "Run the command again" in caught.value.hint
+
+
+def test_somebody_for_whom_no_connection_comes_free_is_told_that_the_database_is_busy(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_engine.pool, "_timeout", 0.1)
+    with ExitStack() as held:
+        for _ in range(MOST_POOLED):
+            held.enter_context(sqlite_engine.connect())
+        with pytest.raises(StoreError, match="was busy"), reading(sqlite_engine) as session:
             session.scalar(select(MetaRow.value))
 
 

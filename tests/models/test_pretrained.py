@@ -181,9 +181,17 @@ def _describe(**values: object) -> Any:
     return damage
 
 
+def _repeat(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["transformer.wte.weight"] = torch.zeros(1, dtype=torch.float16).expand(20_000, 100_000)
+    torch.save(weights, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
+        (_repeat, "pytorch_model.bin has tensors that are far larger than the file"),
         (_describe(n_embd=4096), "describes a far larger model than the weights beside it"),
         (
             _describe(

@@ -560,6 +560,13 @@ def test_rows_of_a_parquet_file_are_numbered_through() -> None:
     assert (found.rows[999], found.lines) == (("999", "x"), tuple(range(1, 1_001)))
 
 
+def test_texts_that_a_parquet_file_calls_bytes_are_texts() -> None:
+    found = read_table_file(parquet_of({"a": ["Ä.".encode()], "b": [["Ö.".encode()]]}))
+    assert found.rows == (("Ä.", '["Ö."]'),)
+    with pytest.raises(InputError, match=r"made.parquet, row 2: .*xff.* is no text in UTF-8"):
+        read_table_file(parquet_of({"a": [b"A.", b"\xff B."]}))
+
+
 # What is refused, with line and column
 
 

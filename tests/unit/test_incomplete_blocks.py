@@ -74,6 +74,14 @@ def test_where_no_balanced_design_is_found_conditions_are_within_one_and_even_at
     assert spread([pairs[p] for p in combinations(range(19), 2)]) <= 12
 
 
+def test_hundreds_of_conditions_have_a_short_period_in_which_each_is_as_often() -> None:
+    blocks = period(501, 7)
+    ones = Counter(one for block in blocks for one in block)
+    assert (len(blocks), set(ones.values())) == (7 * 501, {49})
+    pairs = Counter(pair for block in blocks for pair in combinations(block, 2))
+    assert max(pairs.values()) <= 6
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_every_k_appearances_of_a_condition_hold_each_place_once(v, size, times, random) -> None:

@@ -98,6 +98,7 @@ REFUSED = [
     ({"head": ["AssignmentId", "WorkerId"]}, ["a", "b"], "no column Answer"),
     ({}, [*LINE, "", "", "", ""], "line 2: 17 cells, and the header has 15"),
     ({}, ["3H", "", *LINE[2:]], "line 2: an id is missing"),
+    ({}, ["3H", "3A", "W\0x", *LINE[3:]], r"line 2: an id contains U\+0000"),
     ({}, [*LINE[:3], "Gone", *LINE[4:]], "AssignmentStatus is 'Gone'"),
     ({"head": [*HEAD[:-1], "Approve"]}, LINE, "column Approve twice"),
 ]

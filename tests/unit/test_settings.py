@@ -198,6 +198,7 @@ def test_a_url_without_a_password_is_shown_as_it_is() -> None:
         ("public_url", "https://study.example.org:99999", "must be a web address"),
         ("public_url", "https://study.example.org/a b", "must be a web address"),
         ("public_url", "https://:80", "must be a web address"),
+        ("public_url", "https://study..example.org", "must be a web address"),
         ("market_url", "ftp://market", "must be a web address"),
         ("market_site", "market", "must be a web address"),
         ("database", "mysql://host/db", "SQLite file or a postgresql"),

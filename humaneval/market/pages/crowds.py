@@ -22,6 +22,8 @@ from humaneval.market.workers import Person
 
 NAMES_SECONDS = 3600.0
 """For how long a name counts that was registered."""
+MOST_GIVING_WAY = 10_000
+"""How many assignments are looked up at once. A statement of SQLite takes three times as many."""
 
 
 class Crowds:
@@ -70,7 +72,7 @@ class Crowds:
 
     def that_give_way(self) -> tuple[str, ...]:
         """The work in hand that gives way if nothing is left where this request comes from, by its ids."""
-        return self.in_hand.that_give_way(_address())
+        return self.in_hand.that_give_way(_address())[:MOST_GIVING_WAY]
 
     def _does_count(self, worker: Person) -> bool:
         return self._counts and (worker.registered or not self._invited)

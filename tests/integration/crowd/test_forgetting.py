@@ -7,11 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.crowd import submissions
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.claims import Outcome, open_form
 from humaneval.crowd.close import close_all
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.costs import spent
@@ -33,6 +34,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AssignmentRow,
     ForgottenRow,
+    HitRow,
     OutboxRow,
     PaymentRow,
     WorkerIdentityRow,
@@ -159,6 +161,34 @@ def test_people_who_never_had_a_form_are_purged_once_what_was_written_about_them
         assert session.scalars(select(WorkerIdentityRow)).all() == []
         assert "THEIRREASON" not in str([row.request for row in session.scalars(select(OutboxRow))])
     assert block_workers(at, [first], reason="x").before == 1  # they are still known, and blocked
+
+
+def test_people_who_came_and_got_no_form_are_purged_once_that_is_long_ago(
+    engine: Engine, put_up: Callable
+) -> None:
+    put_up(engine, design={"annotators": 4})
+    with reading(engine) as session:
+        hit = session.scalars(select(HitRow)).one()
+    began = now()
+    came = [
+        open_form(
+            engine,
+            hit_key=hit.key,
+            external_hit=hit.external_id or "",
+            assignment=f"A{number}",
+            worker=f"W{number}",
+            now=now(),
+        ).outcome
+        for number in range(5)
+    ]
+    assert came == [Outcome.FORM] * 4 + [Outcome.FULL]
+    assert purge(engine, now(), began).nothing
+    with writing(engine) as session:  # the leases of the others have run out
+        session.execute(update(AssignmentRow).values(holds_row=False, lease_until=began))
+    done = purge(engine, now(), now())
+    assert (done.ids, done.unanswered, purge(engine, now(), now()).nothing) == (1, 4, True)
+    with reading(engine) as session:
+        assert session.scalars(select(WorkerIdentityRow)).all() == []
 
 
 def test_somebody_whose_id_was_purged_is_forgotten_by_name_and_does_not_come_back(

@@ -120,6 +120,7 @@ def test_links_that_lead_to_another_address_than_the_forms_are_named_until_they_
     for each in (*verbs, publish):
         said = verb(*each)
         assert f"{words} http://127.0.0.1:9" in said.out + said.err, said
+        assert "MISSING Address" not in said.out  # publish goes on
     assert "http://127.0.0.1:9/take/" in said.out
     for each in (publish, *verbs):
         said = verb(*each)

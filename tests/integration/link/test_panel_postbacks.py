@@ -207,6 +207,16 @@ def test_a_panel_that_breaks_at_one_person_is_told_of_the_others(
     assert sona.credited == ["10002"]
 
 
+def test_an_address_without_a_host_that_can_be_is_a_panel_that_cannot_be_reached(
+    sqlite_engine: Engine, credited: Callable
+) -> None:
+    url = "https://uni..example/credit?credit_token={secret}&survey_code=XXXX"
+    study, address = credited(sqlite_engine, link={"postback_url": url})
+    take(address + "10001")
+    assert collected(study).not_told == ("the panel's address has a host that cannot be",)
+    assert [row.state for row in postbacks(study)] == ["refused"]
+
+
 def test_where_a_second_call_could_credit_twice_only_a_person_makes_it(
     sqlite_engine: Engine, credited: Callable, sona: Sona, command: Command
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from http.client import HTTPConnection
@@ -10,11 +11,12 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
 from humaneval.market import Keys, MarketServer, Mode, create_market_app
 from humaneval.market.events import kept_events
 from humaneval.market.operations import Market
+from humaneval.market.pages.site import current_site
 from humaneval.market.panel.invitations import invitation, personal_links
 from tests.integration.market.conftest import HIT, TestClock
 from tests.pace import PATIENCE
@@ -140,13 +142,29 @@ def test_a_task_whose_page_nobody_asked_for_gives_way_to_somebody_elsewhere(
     assert "no place free now" not in hannah.get(f"/hits/{hit}")
     work = hannah.accepts()
     assert took(work) == [True]
-    (event,) = kept_events(market.engine)
-    gone = f"/assignments/{event['document']['Events'][0]['AssignmentId']}"
+    (told,) = kept_events(market.engine)
+    gone = f"/assignments/{told['document']['Events'][0]['AssignmentId']}"
     assert gone in taken[:5]
     late, kept = market.registers(STRANGER, "syb9"), next(each for each in taken if each != gone)
     assert (hannah.sends(work), late.sends(gone), late.sends(kept)) == (200, 409, 200)
     assert late.accepts() == NOTHING  # the flood gets none of it back
     assert market.sent(hit) == 2
+
+
+def test_however_many_tasks_give_way_the_list_is_shown(panel: Make, clock: TestClock) -> None:
+    market = panel(100)
+
+    def as_it_comes(connection: sqlite3.Connection, _: object) -> None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # systems raise it
+
+    event.listen(market.engine, "connect", as_it_comes)
+    market.engine.dispose()
+    with market.client.application.app_context():
+        in_hand = current_site().crowds.in_hand
+    for number in range(40_000):
+        in_hand.begun(STRANGER, f"A{number:05}", seconds=600.0, expected=300.0)
+    clock.pass_time(seconds=16)
+    assert market.registers(PERSON, "Hannah").ask("GET", "/hits").status_code == 200
 
 
 def test_a_group_that_is_full_of_idle_tasks_leads_to_one(panel: Make, clock: TestClock) -> None:

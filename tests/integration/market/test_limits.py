@@ -48,6 +48,7 @@ def post(url: str, body: bytes, kind: str) -> int:
     [
         (b"a&" * 6000, "application/x-www-form-urlencoded", 413),
         (b"a=" + b"%ff" * 300_000, "application/x-www-form-urlencoded", 413),
+        (b"a=" + b"%41%ff" * 10_000, "application/x-www-form-urlencoded", 413),
         (b"a=1&" * 6000, "text/plain", 413),
         (b"a=" + b"%61" * 300_000, "text/plain", 413),
         (MULTIPART + b"a;" * 600_000 + b"\r\n\r\n1\r\n--b--\r\n", "multipart/form-data; boundary=b", 413),

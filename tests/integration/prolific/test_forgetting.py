@@ -17,8 +17,8 @@ from humaneval.crowd.personal_data_export import kept_about
 from humaneval.crowd.purge import purge
 from humaneval.crowd.reconcile import reconcile
 from humaneval.errors import UsageError
-from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, DeletedFormRow, OutboxRow, WorkerIdentityRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, DeletedFormRow, EventRow, OutboxRow, WorkerIdentityRow
 from humaneval.store.types import now
 from tests.integration.prolific.people import World
 
@@ -69,3 +69,24 @@ def test_of_somebody_who_was_forgotten_or_purged_a_collection_brings_nothing_bac
         pay_bonus(
             world.at(), assignment=ben.submission, amount=Decimal("0.20"), reason="Thanks.", purpose="more"
         )
+
+
+def test_with_a_form_that_nobody_answered_what_was_written_about_it_goes(world: World) -> None:
+    world.publish()
+    cem = world.person("Cem")
+    cem.take()
+    ask_returns(world.at(), [cem.submission], "It was our fault: please return it.", dry_run=False)
+    cem.give_back()
+    with writing(world.engine) as session:
+        what = {"endpoint": "prolific", "status": "RETURNED", "happened_at": now()}
+        session.add_all(
+            [EventRow(event_id=about, about=about, **what) for about in (cem.submission, "another")]
+        )
+    world.collect()
+    later = now() + timedelta(days=1)
+    assert purge(world.engine, later, later).unanswered == 1
+    with reading(world.engine) as session:
+        subjects = session.scalars(select(OutboxRow.subject)).all()
+        assert session.scalars(select(EventRow.about)).all() == ["another"]
+    assert [each for each in subjects if cem.submission in each] == []
+    assert (world.collect().new, counted(world)) == (0, [0, 0, 0])
