@@ -75,7 +75,7 @@ def approve_and_tell(
             {
                 "study": at.name,
                 "endpoint": at.endpoint,
-                "would_approve": list(planned.assignments),
+                "would_approve": list(planned.shown),
                 "cost": str(total),
             },
             f"Would approve {count} at {at.endpoint}: {price}. Nothing was done.",
@@ -148,7 +148,7 @@ def reject(
         planned = would_reject(at, chosen)
         _tell(
             options,
-            {"study": at.name, "endpoint": at.endpoint, "would_reject": list(planned.assignments)},
+            {"study": at.name, "endpoint": at.endpoint, "would_reject": list(planned.shown)},
             f"Would reject {len(planned.assignments)} at {at.endpoint}. Nothing was done.",
         )
         return

@@ -18,7 +18,7 @@ from humaneval.crowd.costs import (
     rejection_done,
     reward_paid,
 )
-from humaneval.crowd.find_assignment import find_assignment, refuse_lost, settled
+from humaneval.crowd.find_assignment import find_assignment, refuse_lost, settled, shown_ids
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform_each
@@ -55,6 +55,9 @@ class Pending(NamedTuple):
     """The assignments that a decision would concern, and what it would cost."""
 
     assignments: tuple[str, ...]
+    """The platform's ids."""
+    shown: tuple[str, ...]
+    """The ids of these that people see."""
     cost: Cost
 
 
@@ -170,9 +173,10 @@ def would_approve(
         hits = {one.hit_id: session.get_one(HitRow, one.hit_id) for one in chosen}
         each = {number: assignment_cost(session, at, hit) for number, hit in hits.items()}
         costs = [each[one.hit_id] for one in chosen]
+        shown = tuple(shown_ids(session, at, chosen))
     zero = Decimal("0.00")
     cost = Cost(sum((one.rewards for one in costs), zero), sum((one.fees for one in costs), zero))
-    return Pending(tuple(one.external_id for one in chosen), cost)
+    return Pending(tuple(one.external_id for one in chosen), shown, cost)
 
 
 def would_reject(at: StudyAtPlatform, assignments: Collection[str]) -> Pending:
@@ -181,8 +185,9 @@ def would_reject(at: StudyAtPlatform, assignments: Collection[str]) -> Pending:
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         chosen = _to_reject(session, at, assignments)
+        shown = tuple(shown_ids(session, at, chosen))
     zero = Decimal("0.00")
-    return Pending(tuple(one.external_id for one in chosen), Cost(zero, zero))
+    return Pending(tuple(one.external_id for one in chosen), shown, Cost(zero, zero))
 
 
 def _to_approve(
@@ -206,18 +211,17 @@ def _to_approve(
     found = [find_assignment(session, at, external_id) for external_id in assignments]
     rejected = [assignment for assignment in found if assignment.state == "rejected"]
     if rejected and not undo_rejection:
-        first = rejected[0].external_id
+        ids = shown_ids(session, at, rejected)
         raise PlatformError(
-            f"rejected work cannot be approved this way: {', '.join(one.external_id for one in rejected)}",
+            f"rejected work cannot be approved this way: {', '.join(ids)}",
             f"Nothing was approved. Leave it out, or take the rejection back within {UNDO_DAYS} days:"
-            f" {command('approve', at.name, first, '--to', at.endpoint, '--undo-rejection')}",
+            f" {command('approve', at.name, ids[0], '--to', at.endpoint, '--undo-rejection')}",
         )
-    late = [
-        one.external_id
-        for one in rejected
-        if one.submitted_at and one.submitted_at + timedelta(days=UNDO_DAYS) < now()
+    too_late = [
+        one for one in rejected if one.submitted_at and one.submitted_at + timedelta(days=UNDO_DAYS) < now()
     ]
-    if late:
+    if too_late:
+        late = shown_ids(session, at, too_late)
         raise PlatformError(
             f"a rejection can be undone for {UNDO_DAYS} days after the submission: too late for"
             f" {', '.join(late)}",
@@ -246,9 +250,10 @@ def _refuse_made_good(session: Session, at: StudyAtPlatform, work: AssignmentRow
     said = settled(session, at, work)
     if not said or not assignment_cost(session, at, work.hit).total:
         return
-    reject = command("reject", at.name, work.external_id, "--to", at.endpoint, "--reason", "REASON")
+    (shown,) = shown_ids(session, at, [work])
+    reject = command("reject", at.name, shown, "--to", at.endpoint, "--reason", "REASON")
     raise PlatformError(
-        f"an approval of assignment {work.external_id} would pay twice",
+        f"an approval of assignment {shown} would pay twice",
         f"{said} Nothing was approved."
         + (
             f" {at.endpoint} approves and pays it when auto_approval_days are over, unless it is rejected"
@@ -263,11 +268,10 @@ def _to_reject(
     session: Session, at: StudyAtPlatform, assignments: Collection[str]
 ) -> Sequence[AssignmentRow]:
     found = [find_assignment(session, at, external_id) for external_id in assignments]
-    approved = [assignment.external_id for assignment in found if assignment.state == "approved"]
+    approved = [assignment for assignment in found if assignment.state == "approved"]
     if approved:
-        raise PlatformError(
-            f"approved work cannot be rejected: {', '.join(approved)}", "It is paid. Nothing was rejected."
-        )
+        ids = ", ".join(shown_ids(session, at, approved))
+        raise PlatformError(f"approved work cannot be rejected: {ids}", "It is paid. Nothing was rejected.")
     return [assignment for assignment in found if assignment.state == "submitted"]
 
 

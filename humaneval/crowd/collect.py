@@ -22,7 +22,7 @@ from humaneval.crowd.outbox import TOGETHER, hold_study
 from humaneval.crowd.panel_postbacks import Told, perform_postbacks
 from humaneval.crowd.participants import COMPENSATION, intend_exclusions, perform_exclusions
 from humaneval.crowd.plan_differences import accept, differing, look
-from humaneval.crowd.published_hits import GONE, refuse_gone, submitted, up
+from humaneval.crowd.published_hits import GONE, refuse_gone, submitted, to_collect
 from humaneval.crowd.reopened import delete_returned, free_reopened
 from humaneval.crowd.review import decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
@@ -109,7 +109,7 @@ def collect_work(
         accept_lost(at)
     adopt(at)
     counts: Counter[str] = Counter()
-    hits = up(at.study, at.endpoint)
+    hits = to_collect(at.study, at.endpoint)
     look(at, hits)
     waiting: list[Arrived] = []
     asked: dict[int, datetime] = {}
@@ -184,7 +184,7 @@ def _collected(
             ),
             rebuilt=counts["rebuilt"],
             strays=len(strays),
-            stray_assignments=tuple(strays),
+            stray_assignments=tuple(names.shown(at.endpoint, each) for each in strays),
             differences=tuple(
                 f"assignment {names.shown(at.endpoint, row.external_id)}: {row.differences}"
                 for row in answers_differ

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
@@ -98,6 +100,12 @@ def platform_id(session: Session, at: StudyAtPlatform, shown: str) -> str:
         return shown
     names, ids = names_of(session, session.get_one(StudyRow, at.id)), session.scalars(mine)
     return next((one for one in ids if names.assignment(at.endpoint, one) == shown), shown)
+
+
+def shown_ids(session: Session, at: StudyAtPlatform, work: Collection[AssignmentRow]) -> list[str]:
+    """The ids of assignments as `review` shows them: a panel's session is not for terminals and logs."""
+    names = names_of(session, session.get_one(StudyRow, at.id))
+    return [names.shown(one.endpoint, one.external_id) for one in work]
 
 
 def refuse_lost(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> None:

@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.platform import (
     Cost,
@@ -35,6 +35,7 @@ from humaneval.csv_text import csv_text
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, WorkerIdentityRow
+from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.text import nfc
 
@@ -158,7 +159,15 @@ class Link:
         return True
 
     def standing(self, external_id: str) -> Standing | None:
-        return Standing(deletable=True, free=0, in_hand=0, expired=True)
+        moment = now()
+        hit = (HitRow.endpoint == self._endpoint.name, HitRow.external_id == external_id)
+        begun = (AssignmentRow.state == "opened", AssignmentRow.lease_until > moment)
+        with reading(self._engine) as session:
+            until = session.scalar(select(HitRow.expires_at).where(*hit))
+            open_forms = select(func.count()).select_from(AssignmentRow).join(HitRow)
+            in_hand = session.scalar(open_forms.where(*hit, *begun)) or 0
+        over = until is not None and until <= moment
+        return Standing(deletable=over and not in_hand, free=0, in_hand=in_hand, expired=over)
 
     def close(self, external_id: str) -> None:
         """Does nothing: an expired link takes nobody new."""

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.adopt import orphans
-from humaneval.crowd.find_assignment import pay_by_hand, platform_id, settled
+from humaneval.crowd.find_assignment import pay_by_hand, platform_id, settled, shown_ids
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.plan_differences import figures_there
 from humaneval.crowd.pseudonyms import external_worker_id
@@ -90,6 +90,7 @@ def refuse_if_submitted(at: StudyAtPlatform, work: AssignmentRow) -> None:
     with reading(at.engine) as session:
         whom = external_worker_id(session, work.worker_id)
         hit = session.get_one(HitRow, work.hit_id)
+        (shown,) = shown_ids(session, at, [work])
     external_id = hit.external_id
     if external_id is None:
         # People can work at a HIT that an interrupted `publish` made and did not record.
@@ -100,9 +101,9 @@ def refuse_if_submitted(at: StudyAtPlatform, work: AssignmentRow) -> None:
     there = submitted(at.platform, external_id) or ()
     if any((one.external_id, one.worker) == (work.external_id, whom) for one in there):
         raise UsageError(
-            f"assignment {work.external_id} was submitted at {at.endpoint}, and is not collected yet",
+            f"assignment {shown} was submitted at {at.endpoint}, and is not collected yet",
             f"Collect it first: `{command('collect', at.name, '--to', at.endpoint)}`.\nAlso, afterwards, pay"
-            f" it: `{command('approve', at.name, work.external_id, '--to', at.endpoint)}`.",
+            f" it: `{command('approve', at.name, shown, '--to', at.endpoint)}`.",
         )
 
 

@@ -11,12 +11,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Submission
+from humaneval.crowd.platform import HIT_GONE, LINK, Endpoint, PaidBonus, Platform, Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import BY_RULE, shown
 from humaneval.store.engine import reading
-from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow
+from humaneval.store.tables import AssignmentRow, DifferenceRow, HitRow, OutboxRow
 from humaneval.study.planned_cost import PUBLISH as PUBLISH
 from humaneval.study.stored import Study
 from humaneval.text import command, counted
@@ -244,3 +244,20 @@ def up(study: Study, endpoint: str) -> list[UpHit]:
             for hit in hits_of(session, study, endpoint)
             if hit.external_id is not None and hit.closed_at is None
         ]
+
+
+def to_collect(study: Study, endpoint: str) -> list[UpHit]:
+    """Those that are up, and closed links with answers that came later: they are always kept."""
+    late = select(HitRow.id, HitRow.external_id).where(
+        HitRow.study_id == study.id,
+        HitRow.endpoint == endpoint,
+        HitRow.closed_at.is_not(None),
+        select(AssignmentRow.id)
+        .where(AssignmentRow.hit_id == HitRow.id, AssignmentRow.state == "answered")
+        .exists(),
+    )
+    found = up(study, endpoint)
+    if endpoint == LINK:
+        with reading(study.engine) as session:
+            found += [UpHit(hit, at or "") for hit, at in session.execute(late.order_by(HitRow.id))]
+    return found

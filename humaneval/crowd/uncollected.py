@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.forgotten import left_alone
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import UNASKED, Submission
-from humaneval.crowd.published_hits import is_static, known_gone, refuse_elsewhere, submitted, up
+from humaneval.crowd.published_hits import is_static, known_gone, refuse_elsewhere, submitted, to_collect, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
@@ -85,7 +85,7 @@ def _may_wait(at: StudyAtPlatform) -> bool:
 def _submitted(at: StudyAtPlatform) -> list[Place]:
     return [
         Place(hit.id, work.external_id)
-        for hit in up(at.study, at.endpoint)
+        for hit in to_collect(at.study, at.endpoint)
         for work in of_people_here(at, submitted(at.platform, hit.external_id) or ())
     ]
 

@@ -106,10 +106,21 @@ def test_no_id_of_a_person_is_in_what_verbs_print_log_or_write(
 
 def test_what_review_shows_of_a_panels_form_can_be_decided_about(command: Command, taken: Engine) -> None:
     command("collect", "study")
-    shown = command("review", "study", "--json").json["assignments"][0]["assignment"]
-    assert SESSION not in shown
-    said = command("approve", "study", shown)
-    assert said.code == 0, said.err
+    work = command("review", "study", "--json").json["assignments"]
+    first, second = (each["assignment"] for each in work[:2])
+    for line, code in (
+        (f"compensate study {first} --amount 1 --reason no --elsewhere", 0),
+        (f"approve study {first} --dry-run --json", 0),
+        (f"approve study {first}", 0),
+        (f"reject study {first} --reason no", 1),
+        (f"reject study {second} --reason no --dry-run --json", 0),
+        (f"reject study {second} --reason no", 0),
+        (f"approve study {second}", 1),
+        (f"approve study {second} --undo-rejection", 0),
+        (f"compensate study {first} --amount 1 --reason no", 1),
+    ):
+        said = command(*line.split())
+        assert (said.code, SESSION in said.out + said.err) == (code, False), (line, said)
 
 
 def test_the_platforms_ids_are_written_only_on_request_and_only_for_the_owner(

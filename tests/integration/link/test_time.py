@@ -9,9 +9,13 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.crowd import claims
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.close import close_all
 from humaneval.crowd.extend import Expired, expire_all, extend_all
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.uncollected import would_collect
+from humaneval.errors import PartialError
 from humaneval.simulated.browser import Browser
 from humaneval.store.tables import HitRow
 from humaneval.study.stored import open_study
@@ -137,6 +141,27 @@ def test_who_let_a_row_go_gets_none_after_the_end_but_their_answers_count(
     assert (back.status, heading(back)) == OVER
     assert heading(send(late)) == "Thank you"
     assert len(study.responses()) == 4
+
+
+def test_close_waits_for_who_has_begun_and_what_comes_later_is_collected_all_the_same(
+    engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(engine)
+    link = study.open_link()
+    begun, late = begin(link), begin(link)
+    at = open_study_at(engine, "study", study.platform)
+    assert close_all(at, dry_run=True).in_hand == 2
+    with pytest.raises(PartialError, match="2 people may still submit: nothing was deleted"):
+        close_all(at, wait=0)
+    assert Browser().get(link).status == 410
+    assert heading(send(begun)) == "Thank you"
+    study.let_leases_run_out()
+    study.collect()
+    approve_work(at)
+    assert close_all(at, wait=0).hits == 1
+    assert heading(send(late)) == "Thank you"
+    assert (would_collect(at).new, len(study.responses())) == (1, 8)
+    assert (approve_work(at), study.collect().new, close_all(at, wait=0).hits) == (1, 0, 0)
 
 
 def test_extend_opens_the_link_again(sqlite_engine: Engine, by_link: Callable) -> None:
