@@ -13,14 +13,14 @@ import click
 
 from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
 from humaneval.crowd.doctor import Finding, look, said_by
-from humaneval.crowd.published_hits import up
+from humaneval.crowd.published_hits import hits_of, up
 from humaneval.errors import HumanEvalError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.running.listening import Listening, find
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.settings import Settings
-from humaneval.store.engine import open_engine, shown
+from humaneval.store.engine import open_engine, reading, shown
 from humaneval.store.heartbeat import beat
 from humaneval.store.migrate import known_revision
 from humaneval.study.stored import put_up
@@ -74,7 +74,11 @@ def _steps(app: App, findings: Sequence[Finding], study: str | None, endpoint: s
 
 
 def _next(app: App, study: str, endpoint: str) -> str:
-    return put_up(app.study(study)) if endpoint == "local" else command("publish", study, "--to", endpoint)
+    opened, files = app.study(study), ["--out", "FOLDER"] * (endpoint == "csv")
+    with reading(app.engine) as session:
+        if any(hit.closed_at for hit in hits_of(session, opened, endpoint)):
+            return command("study", "create", "NAME")  # what is closed stays so
+    return put_up(opened) if endpoint == "local" else command("publish", study, "--to", endpoint, *files)
 
 
 def _python() -> Finding:

@@ -86,8 +86,27 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
         settings = settings.model_copy(update=_keys(settings))
         listen(HERE, market.port, "the marketplace").close()
     listen(settings.host, port, "the form server").close()
-    keep_addresses(engine, _to_keep(settings, kept, started))
+    had = keep_addresses(engine, _to_keep(settings, kept, started))
+    if find(settings.host, int(had.get("port", port)), token) is Listening.OURS:  # another `up` has begun
+        keep_addresses(engine, had)
+        raise _are_served(had.get("public_url", ""), study)
     return Places(settings, started)
+
+
+def _are_served(where: str, study: str) -> PrerequisiteError:
+    return PrerequisiteError(
+        f"the forms of this database are served already, at {where}",
+        "To put a study up there, beside what is up, leave out --port, --market-port and --public-url:"
+        f" {command('up', study)}",
+    )
+
+
+def refuse_overtaken(settings: Settings, study: str) -> None:
+    """Raise PrerequisiteError if another `up`, which began when nothing listened here, has kept another port.
+    One of the two has then seen the other, because each keeps its port before it looks."""
+    kept = kept_addresses(settings.database)
+    if kept.get("port", str(settings.port)) != str(settings.port):
+        raise _are_served(kept.get("public_url", ""), study)
 
 
 def are_served(loaded: Loaded, token: str) -> bool:
@@ -106,11 +125,7 @@ def _forms_port(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: s
     found = find(host, port, token)
     before = found if port == loaded.settings.port else find(host, loaded.settings.port, token)
     if Listening.OURS in (found, before):
-        raise PrerequisiteError(
-            f"the forms of this database are served already, at {loaded.settings.public_url}",
-            "To put a study up there, beside what is up, leave out --port, --market-port and --public-url:"
-            f" {command('up', study)}",
-        )
+        raise _are_served(loaded.settings.public_url, study)
     if found is Listening.NOTHING:
         return port
     if wish.port or loaded.origin("port") not in (DEFAULT, KEPT) or _is_known(engine):

@@ -19,7 +19,7 @@ from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import HumanEvalError, PlatformError, PrerequisiteError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.progress import progress
-from humaneval.running.addresses import Places
+from humaneval.running.addresses import Places, refuse_overtaken
 from humaneval.running.beside import Beside
 from humaneval.running.lent import LentMarket
 from humaneval.running.listening import HERE
@@ -94,6 +94,8 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
             invitation = stack.enter_context(market).invitation
         forms = forms_up(settings, at.engine, open_at, port=settings.port, token=token)
         with nullcontext() if places.joins else forms:
+            if not places.joins:
+                refuse_overtaken(settings, at.name)
             with suppress(EndedError):
                 published = publish_rest(at, settings.public_url, ending)
                 reporter.up(_addresses(at, places, invitation, token), published)

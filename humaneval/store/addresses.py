@@ -26,15 +26,17 @@ PATIENCE_SECONDS = "5"
 """Commands that need no database do not wait long for a server that does not answer."""
 
 
-def keep_addresses(engine: Engine, addresses: Mapping[str, str]) -> None:
-    """Keep settings by their names, in place of those that were kept before."""
+def keep_addresses(engine: Engine, addresses: Mapping[str, str]) -> Mapping[str, str]:
+    """Keep settings by their names, in place of those that were kept before. Returns those."""
     value = json.dumps(dict(addresses))
     with writing(engine) as session:
         row = session.get(MetaRow, KEY)
         if row is None:
             session.add(MetaRow(key=KEY, value=value))
-        else:
-            row.value = value
+            return {}
+        before: Mapping[str, str] = json.loads(row.value)
+        row.value = value
+    return before
 
 
 def kept_addresses(url: str) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from urllib.request import urlopen
 import pytest
 from sqlalchemy import Engine
 
+from humaneval.cli.up import _Lines
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.published_hits import up
 from humaneval.crowd.study_at import open_study_at
@@ -26,7 +27,7 @@ from humaneval.errors import PrerequisiteError
 from humaneval.market import MarketServer
 from humaneval.running.addresses import Places, Wish, choose
 from humaneval.running.servers import market_up
-from humaneval.running.up import publish_rest
+from humaneval.running.up import bring_up, publish_rest
 from humaneval.running.watch import EndedError, Ending
 from humaneval.settings import Loaded, Settings, load_settings
 from humaneval.simulated import Crowd, Skills, work_through
@@ -295,6 +296,30 @@ def test_hits_that_lead_to_other_addresses_are_not_stranded(
     assert moved.code == 2
     assert "lead annotators to forms at another address" in moved.err
     assert "Leave out --port" in moved.err
+
+
+def test_of_two_ups_at_the_same_moment_one_gives_way(
+    study: str, sqlite_engine: Engine, platform: MTurk
+) -> None:
+    ports = {"port": free_port(), "market_port": free_port()}
+    first, second = chosen(sqlite_engine, Wish(**ports)), free_port()
+    token, kept = token_of(sqlite_engine), kept_addresses(str(sqlite_engine.url))
+    early = load_settings(environment={"HUMANEVAL_DATABASE": str(sqlite_engine.url)}, kept={})
+    wish = Wish(port=second, market_port=free_port())
+
+    def begin() -> Places:
+        """What the second one keeps that began before the first had kept anything."""
+        return choose(early, wish, sqlite_engine, study, token, Path("market.db"))
+
+    with running(create_app(first.settings, sqlite_engine, requester_token=token), port=first.settings.port):
+        with pytest.raises(PrerequisiteError, match="served already"):
+            begin()
+        assert kept_addresses(str(sqlite_engine.url)) == kept
+    assert begin().settings.port == second
+    at = open_study_at(sqlite_engine, study, platform)
+    with pytest.raises(PrerequisiteError, match=f"served already, at http://127.0.0.1:{second}"):
+        bring_up(at, first, lambda *_: at, token, _Lines())
+    assert up(at.study, "local") == []
 
 
 def test_an_end_while_publishing_loses_nothing_and_puts_nothing_up_twice(

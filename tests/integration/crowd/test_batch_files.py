@@ -125,6 +125,7 @@ def test_a_batch_goes_out_and_its_answers_come_in_once_and_are_scored(
 def test_work_that_the_site_has_decided_is_decided_here_and_never_by_us(
     batch: Engine, command: Command, tmp_path: Path
 ) -> None:
+    assert "publish study --to csv --out FOLDER" in command("doctor", "study", "--to", "csv").out
     command("publish", "study", "--to", "csv", "--out", "files")
     key = study_key(open_study(batch, "study"))
     stored = answered(tmp_path / "files", Crowd(ROWS, Skills()), key)
@@ -168,6 +169,7 @@ def test_work_that_the_site_has_decided_is_decided_here_and_never_by_us(
     status = command("status", "study", "--json").json["endpoints"][0]
     assert (status["approved"], status["refused"], status["spent"]) == (ROWS, 0, "0.00")
     assert "End the batch at its site" in command("close", "study", "--to", "csv").out
+    assert "Next: humaneval study create NAME" in command("doctor", "study", "--to", "csv").out
 
 
 def test_results_of_another_study_and_a_missing_file_are_refused(
