@@ -279,7 +279,7 @@ def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
             attempts=OutboxRow.attempts + 1,
             attempted_at=now(),
             state=case((OutboxRow.state == "refused", "pending"), else_=OutboxRow.state),
-            error=case((OutboxRow.state == "refused", ""), else_=OutboxRow.error),
+            error="",
         )
     )
     session.execute(counted, execution_options=AS_SQL)

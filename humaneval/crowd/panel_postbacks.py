@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from functools import partial
 from http.client import HTTPException
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from urllib.request import ProxyHandler, Request, getproxies
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from sqlalchemy import Connection, delete, insert, select, true
+from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, true
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Link
@@ -29,7 +30,7 @@ from humaneval.errors import PlatformError, SettingsError
 from humaneval.patterns import Patterns
 from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
-from humaneval.store.types import table
+from humaneval.store.types import now, table
 from humaneval.study.file import StudyFile
 from humaneval.text import without_refused
 from humaneval.timed_replies import NoRedirect, opener
@@ -39,6 +40,8 @@ POSTBACK = "postback"
 SECONDS = 20
 MOST_BYTES = 64 * 1024
 LONGEST_REASON = 300
+UNDER_WAY = timedelta(minutes=1)
+"""A call takes no longer: to connect, and to read."""
 
 
 class Told(NamedTuple):
@@ -53,6 +56,12 @@ class Told(NamedTuple):
 def postback_subject(assignment: int) -> str:
     """The form that a call is about, by our id of it."""
     return f"assignment {assignment}"
+
+
+def not_under_way() -> ColumnElement[bool]:
+    """Of the writes that are not confirmed, those that no program is trying now: such a one is not lost."""
+    begun = OutboxRow.attempted_at
+    return or_(OutboxRow.error != "", begun.is_(None), begun <= now() - UNDER_WAY)
 
 
 def intend_postback(connection: Connection, work: Work, fields: Mapping[str, str]) -> None:
@@ -86,7 +95,7 @@ def perform_postbacks(at: StudyAtPlatform, *, rested: bool = False, again: bool 
         return Told()
     _forget_people_without_ids(at)
     with reading(at.engine) as session:
-        rows = list(_waiting(session, at, rested=rested))
+        rows = list(_waiting(session, at, not_under_way() & (has_rested() if rested else true())))
     repeats = again or at.settings.panel.postback_repeats
     unsure = [row for row in rows if row.state == "pending" and row.attempts]
     due = [intent_of(row) for row in rows if repeats or row not in unsure]
@@ -100,6 +109,9 @@ def perform_postbacks(at: StudyAtPlatform, *, rested: bool = False, again: bool 
     for intent in due:
         if in_the_dark == GIVE_UP_AFTER:
             break
+        with reading(at.engine) as session:
+            if not any(_waiting(session, at, not_under_way() & (OutboxRow.id == intent.id))):
+                continue  # another program tells of them
         try:
             perform(
                 at.engine,
@@ -116,7 +128,7 @@ def perform_postbacks(at: StudyAtPlatform, *, rested: bool = False, again: bool 
     return Told(told, tuple(dict.fromkeys(failed)), left)
 
 
-def _waiting(session: Session, at: StudyAtPlatform, *, rested: bool) -> Iterator[OutboxRow]:
+def _waiting(session: Session, at: StudyAtPlatform, which: ColumnElement[bool]) -> Iterator[OutboxRow]:
     yield from session.scalars(
         select(OutboxRow)
         .where(
@@ -124,7 +136,7 @@ def _waiting(session: Session, at: StudyAtPlatform, *, rested: bool) -> Iterator
             OutboxRow.endpoint == at.endpoint,
             OutboxRow.operation == POSTBACK,
             OutboxRow.state != "confirmed",
-            has_rested() if rested else true(),
+            which,
         )
         .order_by(OutboxRow.id)
     )
@@ -133,7 +145,7 @@ def _waiting(session: Session, at: StudyAtPlatform, *, rested: bool) -> Iterator
 def _forget_people_without_ids(at: StudyAtPlatform) -> None:
     """Delete what waits about people whose ids were purged: no panel can be told of them any more."""
     with reading(at.engine) as session:
-        waiting = {row.id: int(row.subject.split()[1]) for row in _waiting(session, at, rested=False)}
+        waiting = {row.id: int(row.subject.split()[1]) for row in _waiting(session, at, true())}
     with connected(at.engine) as connection:
         gone = [row for row, work in waiting.items() if not person_of(connection, work).worker]
     if gone:

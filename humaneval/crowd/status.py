@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.costs import INSTEAD, spent
 from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.more_places import PLACES
-from humaneval.crowd.panel_postbacks import POSTBACK
+from humaneval.crowd.panel_postbacks import POSTBACK, not_under_way
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.published_hits import PUBLISH, known_gone
@@ -218,7 +218,10 @@ def _records(session: Session, study: Study) -> _Records:
         ~(OutboxRow.operation.in_((PUBLISH, PLACES)) & OutboxRow.endpoint.in_(closed)),
     )
     told = select(OutboxRow.endpoint, (OutboxRow.state == "pending") & (OutboxRow.attempts > 0)).where(
-        OutboxRow.study_id == study.id, OutboxRow.operation == POSTBACK, OutboxRow.state != "confirmed"
+        OutboxRow.study_id == study.id,
+        OutboxRow.operation == POSTBACK,
+        OutboxRow.state != "confirmed",
+        not_under_way(),
     )
     unsent = select(OutboxRow.endpoint).where(
         OutboxRow.study_id == study.id,

@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import bdtr, bdtrik, gammaln, xlogy
+from scipy.special import bdtr, bdtrik, expit, gammaln, xlogy
 
 from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats
@@ -147,7 +147,7 @@ def answers_correlation(sd: float, a: float, b: float) -> float:
     >>> round(answers_correlation(0.54, 0.45, 0.41), 3)
     0.063
     """
-    return answers_covariance(sd, a, b) / sqrt(a * (1 - a) * b * (1 - b))
+    return answers_covariance(sd, a, b) / (sqrt(a * (1 - a)) * sqrt(b * (1 - b)))
 
 
 def answers_covariance(sd: float, a: float, b: float) -> float:
@@ -156,7 +156,7 @@ def answers_covariance(sd: float, a: float, b: float) -> float:
     if not 0 <= sd < inf:
         raise UsageError(f"{sd:g} is not a standard deviation", "Give 0 or more; 0.5 is usual.")
     weights = WEIGHTS / WEIGHTS.sum()
-    first, second = (_expit(location(score, sd) + sd * NODES) for score in (a, b))
+    first, second = (expit(location(score, sd) + sd * NODES) for score in (a, b))
     return float((weights * first * second).sum()) - a * b
 
 
@@ -186,7 +186,7 @@ def location(score: float, sd: float) -> float:
     reach = 1 + 4 * sd * sd + 4 * abs(middle)
     return float(
         brentq(
-            lambda at: float((weights * _expit(at + sd * NODES)).sum()) - score,
+            lambda at: float((weights * expit(at + sd * NODES)).sum()) - score,
             middle - reach,
             middle + reach,
         )
@@ -201,11 +201,6 @@ def half_width(score: float, n: float, level: float = 0.95) -> float:
     """
     low, high = wilson(score * n, n, level)
     return (high - low) / 2
-
-
-def _expit(values: Floats) -> Floats:
-    shares: Floats = 1 / (1 + np.exp(-values))
-    return shares
 
 
 def _tail(distance: float, spread: float) -> float:

@@ -23,6 +23,8 @@ Fit: TypeAlias = Callable[[Floats], Floats]
 """From expected counts to probabilities, both (workers, labels given, true labels)."""
 
 TINY = 1e-300
+MOST_CELLS = 20_000_000
+"""Of a table of errors for all workers, or of values for all stimuli; a fit holds five such arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def majority_vote(stimuli: ArrayLike, workers: ArrayLike, values: ArrayLike) -> 
     """The value most often given to each stimulus; of k tied values each has posterior 1/k.
 
     One entry a label; a worker may label some stimuli, one or more times. Raises InputError if lengths
-    differ, nothing is given or something is missing.
+    differ, nothing is given or something is missing; UsageError for too many values.
 
     >>> majority_vote(["s", "s", "t"], ["ann", "bob", "ann"], [1, 2, 1]).posterior.tolist()
     [[0.5, 0.5], [1.0, 0.0]]
@@ -216,6 +218,12 @@ def _given(stimuli: ArrayLike, workers: ArrayLike, values: ArrayLike) -> Given:
     by_stimulus, by_worker = labels(stimuli, "stimuli"), labels(workers, "workers")
     by_value = labels(values, "values")
     same_length(stimuli=by_stimulus.codes, workers=by_worker.codes, values=by_value.codes)
+    if max(by_worker.number * by_value.number, by_stimulus.number) * by_value.number > MOST_CELLS:
+        raise UsageError(
+            f"{by_value.number} different values of {by_worker.number} workers are too many for a table of"
+            " each worker's errors",
+            "Name a column with fewer different values, not one of free text.",
+        )
     try:
         order = sorted(range(by_value.number), key=by_value.names.__getitem__)
     except TypeError:  # values of several types: by their text

@@ -187,3 +187,6 @@ def test_what_cannot_be_aggregated_is_refused() -> None:
         mace([1, 2], ["a", None], [1, 1])
     with pytest.raises(UsageError, match="at least one iteration"):
         dawid_skene([1], [1], [1], iterations=0)
+    comments = range(5000)
+    with pytest.raises(UsageError, match="5000 different values of 5000 workers are too many"):
+        dawid_skene(comments, comments, comments)

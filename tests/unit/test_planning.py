@@ -111,6 +111,7 @@ def test_at_95_pairs_the_test_comes_near_its_level() -> None:
 def test_an_annotators_level_makes_answers_alike() -> None:
     assert answers_correlation(0, 0.4, 0.5) == pytest.approx(0, abs=1e-12)
     assert round(answers_correlation(0.54, 0.45, 0.41), 3) == 0.063
+    assert abs(answers_correlation(0.5, 1e-300, 1e-300)) < 1
 
 
 def counted(share: float, difference: float, n: int, alpha: float) -> float:

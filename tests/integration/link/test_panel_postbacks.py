@@ -53,10 +53,14 @@ class Sona:
     faults: list[str] = field(default_factory=list)
     """For the next calls: "lost" credits and does not reply, "busy" is HTTP 500, "broken" the same, cut off,
     "page" a page of words, "nul" a refusal with characters that no database takes."""
+    meanwhile: list[Callable[[], object]] = field(default_factory=list)
+    """What happens while the next calls are answered."""
 
     def answer(self, path: str) -> tuple[int, str]:
         query = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
         self.calls.append(query.get("survey_code", ""))
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "busy":
             return 500, "busy"
@@ -215,6 +219,24 @@ def test_an_address_without_a_host_that_can_be_is_a_panel_that_cannot_be_reached
     take(address + "10001")
     assert collected(study).not_told == ("the panel's address has a host that cannot be",)
     assert [row.state for row in postbacks(study)] == ["refused"]
+
+
+@pytest.mark.parametrize("before", [[], ["busy"]], ids=["the first call", "a call that is repeated"])
+def test_a_call_that_is_under_way_is_neither_called_lost_nor_made_again(
+    engine: Engine, credited: Callable, sona: Sona, before: list[str]
+) -> None:
+    study, address = credited(engine)
+    sona.faults = [*before]
+    take(address + "10001")
+    for _ in before:
+        collected(study)
+    seen: list[CollectedWork] = []
+    said: list[str] = []
+    sona.meanwhile = [lambda: (seen.append(collected(study, again=True)), said.append(told(study)))]
+    assert collected(study, again=True).told == 1
+    assert [(one.told, one.unsure_told, one.not_told) for one in seen] == [(0, 0, ())]
+    assert "credit" not in said[0]
+    assert len(sona.calls) == 1 + len(before)
 
 
 def test_where_a_second_call_could_credit_twice_only_a_person_makes_it(
