@@ -61,7 +61,8 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     if paid:
         if approve_all:
             raise UsageError("--approve and --paid are two steps", "Approve, pay people, then enter it.")
-        _tell_settled(opened, options, endpoint, settle(opened, endpoint, dry_run=options.dry_run))
+        done = settle(opened, endpoint, agreed=options.spend, dry_run=options.dry_run)
+        _tell_settled(opened, options, endpoint, done)
         return
     work, approved = review_work(opened, endpoint), 0
     if approve_all:

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 from sqlalchemy import select
 
-from humaneval.cli.context import App, console, warn_if_open, with_app
+from humaneval.cli.context import App, console, say, warn_if_open, with_app
 from humaneval.cli.market.options import DEFAULT_FILE
 from humaneval.crowd.advice import left_out
 from humaneval.crowd.publish import PublishResult
@@ -71,6 +71,13 @@ def up(
     wish = Wish(port, market_port, public_url)
     places = choose(app.loaded, wish, app.engine, study, token, Path(DEFAULT_FILE))
     here = app.using(places.settings)
+    for name in places.astray:
+        say(
+            f"Note: the HITs of study {name!r} lead annotators to forms at another address than"
+            f" {places.settings.public_url}. To take them down, while this runs:"
+            f" {command('expire', name, '--to', 'local')}",
+            err=True,
+        )
     if places.market_file is not None:
         warn_if_open(str(places.market_file))
     at = here.study_at("local", study)

@@ -77,7 +77,7 @@ def owed_line(line: EndpointStatus, study: str) -> Line | None:
         return None
     return Line(
         f"Once you have paid people the {line.sign}{line.owed} that you owe: ",
-        command("review", study, "--to", line.endpoint, "--paid"),
+        command("review", study, "--to", line.endpoint, "--paid", "--spend", str(line.owed)),
     )
 
 

@@ -30,10 +30,11 @@ class Settled(NamedTuple):
     before: Decimal
 
 
-def settle(study: Study, endpoint: str, *, dry_run: bool = False) -> Settled:
+def settle(study: Study, endpoint: str, *, agreed: Decimal | None = None, dry_run: bool = False) -> Settled:
     """Enter that all rewards and bonuses that are approved were paid. What was entered before stays as it is.
 
-    Raises UsageError for an endpoint that pays people itself.
+    Raises UsageError for an endpoint that pays people itself, and if the sum is not the one `agreed`: more
+    may have been approved since somebody read it.
     """
     if endpoint not in OWN:
         raise UsageError(
@@ -46,6 +47,12 @@ def settle(study: Study, endpoint: str, *, dry_run: bool = False) -> Settled:
         open_ = session.scalars(_owed(study, endpoint).where(PaymentRow.settled_at.is_(None))).all()
         before = settled(session, study, endpoint)
         amount = sum((one.amount for one in open_), Decimal("0.00"))
+        if open_ and agreed not in (None, amount):
+            sign = study.settings.hit.sign
+            raise UsageError(
+                f"the sum does not match: {sign}{amount} is owed now, not {sign}{agreed}",
+                "Nothing was entered. More may have been approved since: pay the rest first.",
+            )
         if not dry_run:
             moment = now()
             for one in open_:

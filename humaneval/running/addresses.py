@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -50,6 +50,8 @@ class Places(NamedTuple):
     """The file of the marketplace to be started; None if one runs already."""
     joins: bool = False
     """Whether another program serves this database's forms already, and only the study is put up beside."""
+    astray: Sequence[str] = ()
+    """Other studies whose HITs lead annotators to forms at another address."""
 
     @property
     def market_port(self) -> int:
@@ -68,7 +70,7 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
     kept = kept_addresses(loaded.settings.database)
     port = _forms_port(loaded, wish, engine, study, token)
     settings = loaded.settings.model_copy(update={"port": port, **_public(loaded, wish, port)})
-    _refuse_moving(engine, settings.public_url, wish)
+    astray = _astray(engine, settings.public_url, wish, study)
     before = Path(kept.get(MARKET_FILE, ""))
     ours, known = before if before.is_file() else file.absolute(), _is_known(engine, "local")
     met = known and ours != before  # HITs are up at a marketplace that was not started here
@@ -90,7 +92,7 @@ def choose(loaded: Loaded, wish: Wish, engine: Engine, study: str, token: str, f
     if find(settings.host, int(had.get("port", port)), token) is Listening.OURS:  # another `up` has begun
         keep_addresses(engine, had)
         raise _are_served(had.get("public_url", ""), study)
-    return Places(settings, started)
+    return Places(settings, started, astray=astray)
 
 
 def _are_served(where: str, study: str) -> PrerequisiteError:
@@ -220,8 +222,13 @@ def _is_known(engine: Engine, *endpoints: str) -> bool:
         return session.scalar(select(HitRow.id).where(*_up_now(), *where).limit(1)) is not None
 
 
-def _refuse_moving(engine: Engine, public_url: str, wish: Wish) -> None:
-    """Raise UsageError if HITs of a study lead to forms at another address. One HIT of each study will do."""
+def _astray(engine: Engine, public_url: str, wish: Wish, study: str) -> Sequence[str]:
+    """The other studies whose HITs lead to forms at another address. One HIT of each study will do.
+
+    Raises UsageError if those of `study` do, or if none leads here: then the address is a wrong one. If only
+    some do, whichever address is served is right for a part, and nothing would come up any more.
+    """
+    here, elsewhere = list[str](), list[str]()
     with reading(engine) as session:
         newest = select(func.max(HitRow.id)).where(
             *_up_now(), HitRow.endpoint == "local", HitRow.row_id.is_(None)
@@ -236,12 +243,21 @@ def _refuse_moving(engine: Engine, public_url: str, wish: Wish) -> None:
             ).one_or_none()
             planned = wrote.request.get(TERMS, {}).get(QUESTION) if wrote else None
             address = with_secret(f"{public_url}/form/{hit.key}", hit.secret)
-            here = figures(Terms(question=question_hash(external_question(address))))[QUESTION]
-            if planned not in (None, here):
-                raise UsageError(
-                    f"the HITs of study {hit.study.name!r} lead annotators to forms at another address than"
-                    f" {public_url}",
-                    "Leave out --port and --public-url: the addresses of before are kept."
-                    if wish.port or wish.public_url
-                    else "Set `public_url` to the address that they were published with.",
-                )
+            leads = figures(Terms(question=question_hash(external_question(address))))[QUESTION]
+            if planned is not None:
+                (here if planned == leads else elsewhere).append(hit.study.name)
+    if study in elsewhere or (elsewhere and not here):
+        name = study if study in elsewhere else elsewhere[0]
+        raise UsageError(
+            f"the HITs of study {name!r} lead annotators to forms at another address than {public_url}",
+            "Leave out --port and --public-url: the addresses of before are kept."
+            if wish.port or wish.public_url
+            else "Set `public_url` to the address that they were published with."
+            + (
+                f" If it is lost, `{command('expire', name, '--to', 'local')}` takes them down while"
+                f" `{command('up', here[0])}` runs."
+                if here
+                else ""
+            ),
+        )
+    return elsewhere

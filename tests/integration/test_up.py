@@ -322,6 +322,31 @@ def test_of_two_ups_at_the_same_moment_one_gives_way(
     assert up(at.study, "local") == []
 
 
+def test_studies_that_are_up_at_two_addresses_do_not_keep_each_other_down(
+    study: str,
+    command: Command,
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    market: MarketServer,
+) -> None:
+    study_factory(sqlite_engine, name="other", design={"annotators": 12})
+    ports = {study: free_port(), "other": free_port()}
+    for name, port in ports.items():
+        publish_rest(open_study_at(sqlite_engine, name, platform), f"http://127.0.0.1:{port}", Ending())
+    keep_addresses(
+        sqlite_engine, {"port": str(ports[study]), "public_url": f"http://127.0.0.1:{ports[study]}"}
+    )
+    assert chosen(sqlite_engine, HUMANEVAL_MARKET_URL=market.url).astray == ["other"]
+    refused = command("up", "other")
+    assert (refused.code, "the HITs of study 'other'" in refused.err) == (2, True)
+    assert (
+        "`humaneval expire other --to local` takes them down while `humaneval up study` runs" in refused.err
+    )
+    nowhere = command("up", study, "--port", str(free_port()))
+    assert (nowhere.code, "Leave out --port" in nowhere.err) == (2, True)
+
+
 def test_an_end_while_publishing_loses_nothing_and_puts_nothing_up_twice(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

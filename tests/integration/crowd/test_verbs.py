@@ -56,11 +56,17 @@ def test_status_says_where_what_and_how_much(
     )
     (line,) = verb("status", "study", "--json").document["endpoints"]
     assert (line["rewards"], line["fees"], line["approved"]) == ("1.30", "0.26", 1)
-    owed = "Once you have paid people the $1.30 that you owe: humaneval review study --to local --paid"
+    pay = "humaneval review study --to local --paid --spend 1.30"
+    owed = f"Once you have paid people the $1.30 that you owe: {pay}"
     assert owed in verb("status", "study").out
     assert owed in verb("review", "study", "--approve").out
     assert "Would enter $1.30 as paid." in verb("review", "study", "--paid", "--dry-run").out
-    assert verb("review", "study", "--paid").out == "$1.30 is entered as paid. Nothing was sent.\n"
+    more = verb("review", "study", "--paid", "--spend", "0.80")  # 0.50 was approved since
+    assert (more.code, "$1.30 is owed now, not $0.80" in more.err) == (2, True)
+    assert (
+        verb("review", "study", "--paid", "--spend", "1.30").out
+        == "$1.30 is entered as paid. Nothing was sent.\n"
+    )
     again = verb("review", "study", "--paid", "--json").document
     assert (again["payments"], again["entered"], again["before"]) == (0, "0.00", "1.30")
     settled = verb("status", "study").out
