@@ -65,6 +65,7 @@ NOT_WALKED = {
     "humaneval/cli/study/from_table.py: study create x --from x --yes": (
         "no terminal: tests/integration/test_from_table.py"
     ),
+    "humaneval/cli/up.py: expire x --to local": UP,
     "humaneval/cli/up.py: report x --out report.html": UP,
     "humaneval/cli/up.py: review x --approve": UP,
     "humaneval/cli/up.py: review x --paid": UP,
@@ -97,6 +98,7 @@ NOT_WALKED = {
         "two reasons for one compensation: tests/integration/crowd/test_making_good.py"
     ),
     "humaneval/crowd/participants.py: worker exclude x WORKER": "a study of an earlier version",
+    "humaneval/running/addresses.py: expire x --to local": UP,
     "humaneval/running/addresses.py: up x --market-port NUMBER": UP,
     "humaneval/running/addresses.py: up x --port NUMBER": UP,
     "humaneval/running/demo.py: demo --quick": "a whole demo: .ci/run",
