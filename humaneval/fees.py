@@ -26,7 +26,8 @@ def money(value: str | int | Decimal) -> Decimal:
     """
     try:
         amount = Decimal(value)
-        if not amount.is_finite() or abs(amount) > MOST:
+        # Python reads 5_0 as 50; it is rather a slip for 5.0.
+        if "_" in str(value) or not amount.is_finite() or abs(amount) > MOST:
             raise ArithmeticError
         exact = amount.quantize(CENT)
     except ArithmeticError:

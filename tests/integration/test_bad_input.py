@@ -44,6 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ("words", "says"),
     [
         (("publish", "study", "--spend", "4.48."), "'4.48.' is not an amount of money"),
+        (("publish", "study", "--spend", "4_48"), "'4_48' is not an amount of money"),
         (("publish", "study", "--to", "link", "--places", HUGE), "is not in the range"),
         (("publish", "study", "--to", "csv", "--out", "file/x"), "file is no folder"),
         (("publish", BROKEN), "'\\udce9' is not UTF-8"),
