@@ -8,9 +8,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
-
-from flask import Flask, request
 
 SECONDS_BETWEEN, MOST_KINDS = 60.0, 1000
 """Between two lines of a kind in a log; and how many kinds are remembered."""
@@ -24,14 +21,6 @@ def failure(error: BaseException | None) -> str:
         lines += [type(error).__name__, *(line.rstrip() for line in traceback.format_tb(error.__traceback__))]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(lines)
-
-
-class QuietFlask(Flask):
-    """Flask, but its log names no address, no path and no message of an error: these may hold ids of people,
-    and keys."""
-
-    def log_exception(self, exc_info: Any) -> None:
-        self.logger.error("%s %s failed: %s", request.method, request.url_rule, failure(exc_info[1]))
 
 
 def without_people(record: logging.LogRecord) -> bool:

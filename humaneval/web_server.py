@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import waitress.channel
 import waitress.server
+from flask import Flask, request
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
@@ -25,7 +26,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from humaneval.errors import PrerequisiteError
 from humaneval.request_turns import MOST_POOLED, Counted, Rank, RankedQueue
-from humaneval.server_logs import log_rarely, without_people
+from humaneval.server_logs import failure, log_rarely, without_people
 
 if sys.platform != "win32":
     import resource
@@ -50,6 +51,14 @@ MOST_UNSENT = 256 * 1024
 """Threads leave smaller answers to the loop to send: at each call, another one would compute first."""
 BACKLOG = 256
 """How many connections may wait for a socket to take them."""
+
+
+class QuietFlask(Flask):
+    """Flask, but its log names no address, no path and no message of an error: these may hold ids of people,
+    and keys."""
+
+    def log_exception(self, exc_info: Any) -> None:
+        self.logger.error("%s %s failed: %s", request.method, request.url_rule, failure(exc_info[1]))
 
 
 class Servers:

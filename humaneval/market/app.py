@@ -37,8 +37,9 @@ from humaneval.market.security import Seals
 from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
-from humaneval.server_logs import QuietFlask, log_rarely
+from humaneval.server_logs import log_rarely
 from humaneval.store.types import now
+from humaneval.web_server import QuietFlask
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -18,7 +18,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.giving_way import OpenForms
-from humaneval.server_logs import QuietFlask, log_rarely
+from humaneval.server_logs import log_rarely
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.store.heartbeat import Pulse
@@ -33,7 +33,7 @@ from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
 from humaneval.web.requester import access_token
 from humaneval.web.tokens import Tokens, last_unmarked
-from humaneval.web_server import SECONDS_TO_FINISH, Servers, listen, until_told
+from humaneval.web_server import SECONDS_TO_FINISH, QuietFlask, Servers, listen, until_told
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS, COMPUTING = 64, 4

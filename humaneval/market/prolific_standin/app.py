@@ -16,7 +16,7 @@ from humaneval.market.prolific_standin.api import account, groups, hooks, studie
 from humaneval.market.prolific_standin.api.calls import BASE, EXTENSION, http_error
 from humaneval.market.prolific_standin.database import Books
 from humaneval.market.prolific_standin.faults import bring_about
-from humaneval.server_logs import QuietFlask
+from humaneval.web_server import QuietFlask
 
 MOST_BYTES = 4 * 1024 * 1024
 

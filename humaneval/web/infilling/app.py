@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from flask import Flask
 
-from humaneval.server_logs import QuietFlask
 from humaneval.web import security
 from humaneval.web.hosts import answer_only
 from humaneval.web.infilling import pages
 from humaneval.web.infilling.desk import Desk
+from humaneval.web_server import QuietFlask
 
 
 def create_app(desk: Desk, *, host: str = "") -> Flask:

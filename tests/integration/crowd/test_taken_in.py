@@ -135,7 +135,7 @@ def test_X41_every_verb_names_the_way_out_and_it_works(
     assert "3 forms were accepted although the platform no longer has them" in page
     assert verb("close", "study").code == 0
     said = verb("status", "study").out
-    assert "1 taken down or deleted" in said
+    assert "0 of 1 HIT up, 1 deleted" in said
     assert "about done at" not in said
 
 
