@@ -252,9 +252,9 @@ class _Before(NamedTuple):
 
 def _sure(failure: HumanEvalError, before: _Before) -> bool:
     """Whether no try of a call that failed has changed anything at the platform."""
-    if isinstance(failure, PlatformError) and failure.never_done:
-        return True
-    return not before.unsure and (isinstance(failure, UsageError) or getattr(failure, "nothing_done", False))
+    if isinstance(failure, PlatformError):
+        return failure.never_done or (failure.nothing_done and not before.unsure)
+    return not before.unsure  # we refused this try ourselves
 
 
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:

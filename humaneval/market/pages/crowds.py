@@ -80,7 +80,7 @@ class Crowds:
     def _count(self, worker: Person, assignment: Assignment, now: datetime) -> None:
         if self._does_count(worker):
             left = (assignment.deadline - now).total_seconds()
-            # Twice the expected time is all that there is: who answers at all may use it.
+            # Twice the expected time is all of the time, and people at an address that answers may use it.
             self.in_hand.begun(_address(), assignment.id, seconds=left, expected=left / 2)
 
 

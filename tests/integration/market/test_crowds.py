@@ -1,4 +1,4 @@
-"""Who comes to the marketplace under many names takes no place from anybody else."""
+"""One person who comes to the marketplace under many names takes no place from anybody else."""
 
 from __future__ import annotations
 
