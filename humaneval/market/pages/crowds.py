@@ -19,6 +19,7 @@ from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.database import Clock
 from humaneval.market.workers import Person
+from humaneval.text import counted
 
 NAMES_SECONDS = 3600.0
 """For how long a name counts that was registered."""
@@ -58,8 +59,8 @@ class Crowds:
         if crowded and self._does_count(worker):
             _tell("tasks are in hand at", self.in_hand.most)
             raise NotPossibleError(
-                f"People at your network address have {self.in_hand.most} tasks in hand. Try again when they"
-                " have finished some.",
+                f"People at your network address have {counted(self.in_hand.most, 'task')} in hand. Try again"
+                " when they have finished some.",
                 429,
             )
         self._count(worker, assignment, now)
