@@ -18,8 +18,8 @@ from humaneval.store.engine import reading
 from humaneval.store.heartbeat import beat
 from humaneval.store.tables import StudyRow
 from humaneval.web.app import create_app, run
-from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
+from humaneval.web.hits_in_hand import Asker
 from humaneval.web.prolific_check import Checker
 from humaneval.web.requester import requester_address, token_of
 

@@ -30,7 +30,7 @@ from humaneval.market.tables.database import Clock, Mode, Transaction, check_fil
 from humaneval.request_turns import waiting
 from humaneval.store.engine import BUSY_SECONDS
 from humaneval.store.types import now
-from humaneval.store.watched import WatchedFiles
+from humaneval.store.watched_files import WatchedFiles
 
 CATCH_UP_SECONDS = 1.0
 """How long one call applies deadlines that have passed."""

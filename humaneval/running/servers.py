@@ -20,8 +20,8 @@ from humaneval.market.tables.database import known_account
 from humaneval.running.listening import HERE
 from humaneval.settings import Settings
 from humaneval.web.app import create_app, running
-from humaneval.web.ask import Asker
 from humaneval.web.exclude import Excluder
+from humaneval.web.hits_in_hand import Asker
 from humaneval.web.infilling import Desk
 from humaneval.web.prolific_check import Checker
 

@@ -20,9 +20,9 @@ from humaneval.errors import HumanEvalError, PlatformError, PrerequisiteError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.progress import progress
 from humaneval.running.addresses import Places, refuse_overtaken
-from humaneval.running.beside import Beside
-from humaneval.running.lent import LentMarket
+from humaneval.running.borrowed_market import BorrowedMarket
 from humaneval.running.listening import HERE
+from humaneval.running.other_studies import OtherStudies
 from humaneval.running.servers import OpenAt, forms_up, market_up
 from humaneval.running.watch import EndedError, Ending, Trouble, standing, watch
 from humaneval.settings import EVERYWHERE, Settings
@@ -76,9 +76,11 @@ def bring_up(at: StudyAtPlatform, places: Places, open_at: OpenAt, token: str, r
     Nothing is lost by an end at any moment, not even by a kill: the next run goes on.
     """
     ending, settings, invitation = Ending(), places.settings, ""
-    lent = LentMarket(settings.market_url, at.name, reporter.trouble) if places.market_file is None else None
+    lent = (
+        BorrowedMarket(settings.market_url, at.name, reporter.trouble) if places.market_file is None else None
+    )
     trouble = lent.trouble if lent else reporter.trouble
-    beside = Beside(at, open_at, ending, trouble, reporter.beside)
+    beside = OtherStudies(at, open_at, ending, trouble, reporter.beside)
 
     def look_around() -> None:
         # Whoever serves the forms collects the others.

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from humaneval.errors import StoreError
 from humaneval.store.engine import reading, shown, writing
 from humaneval.store.tables import MetaRow
-from humaneval.store.watched import WatchedFiles
+from humaneval.store.watched_files import WatchedFiles
 
 DATABASE_ID = "database id"
 """Where a database keeps an id that no other one has; copies have it, too."""

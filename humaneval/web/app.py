@@ -17,7 +17,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.giving_way import OpenForms
+from humaneval.open_forms import OpenForms
 from humaneval.server_logs import log_rarely
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
@@ -47,7 +47,7 @@ LOGS = (
     "humaneval.crowd.signatures",
     "humaneval.patterns",
     "humaneval.store.together",
-    "humaneval.web.ask",
+    "humaneval.web.hits_in_hand",
     "humaneval.web.exclude",
     "humaneval.web.prolific_check",
 )

@@ -29,7 +29,7 @@ from humaneval.crowd.found_hit import FoundHit, find_hits
 from humaneval.crowd.store_answers import Sending, keep_all
 from humaneval.crowd.stored_claim import Work, find_work, find_works
 from humaneval.domain import PROGRAM
-from humaneval.giving_way import OpenForms
+from humaneval.open_forms import OpenForms
 from humaneval.settings import Settings
 from humaneval.store.engine import connected
 from humaneval.store.heartbeat import Pulse

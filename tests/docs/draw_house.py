@@ -70,7 +70,7 @@ GROUND = {
     "progress",
     "web_server",
     "request_turns",
-    "giving_way",
+    "open_forms",
     "patterns",
     "timed_replies",
     "server_logs",

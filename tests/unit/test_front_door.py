@@ -15,7 +15,7 @@ from humaneval.errors import HumanEvalError, PlatformError
 from humaneval.infills import free_text
 from humaneval.report.figures.forest import ceiling_band
 from humaneval.report.phrases import Chanced, chance
-from humaneval.running.lent import LentMarket
+from humaneval.running.borrowed_market import BorrowedMarket
 from humaneval.scoring.questions.question import Scale
 from humaneval.scoring.scores import DETECTION, Chance, ScoreTable
 from humaneval.study.consent import consent_of, no_contact
@@ -127,7 +127,7 @@ def test_a_marketplace_that_another_program_ran_is_missed_once_and_by_name() -> 
     told: list[HumanEvalError] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        market = LentMarket(url, "mine", told.append)
+        market = BorrowedMarket(url, "mine", told.append)
         assert not market.look()
         market.trouble(PlatformError("something else", ""))
     assert [error.message for error in told] == ["something else"]

@@ -27,7 +27,7 @@ from humaneval.request_turns import RankedQueue, waiting
 from humaneval.running.watch import Ending
 from humaneval.server_logs import log_rarely
 from humaneval.web import prolific_check
-from humaneval.web.ask import Asker
+from humaneval.web.hits_in_hand import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
 from humaneval.web_server import Servers, _Channel, _Dispatcher, listen, until_told
 from tests.pace import PATIENCE

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from humaneval.store import watched
+from humaneval.store import watched_files
 from humaneval.store.engine import open_engine, writing
-from humaneval.store.watched import WatchedFiles
+from humaneval.store.watched_files import WatchedFiles
 
 ROWS = 400
 
@@ -21,8 +21,8 @@ ROWS = 400
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """A database of some hundred pages, of which only the first and the last are compared each time."""
-    monkeypatch.setattr(watched, "EDGE", 4096)
-    monkeypatch.setattr(watched, "random", lambda: 0.0)
+    monkeypatch.setattr(watched_files, "EDGE", 4096)
+    monkeypatch.setattr(watched_files, "random", lambda: 0.0)
     made = open_engine(f"sqlite:///{tmp_path / 'study.db'}")
     with writing(made) as session:
         session.execute(text("CREATE TABLE answers (id INTEGER PRIMARY KEY, fields)"))

@@ -1,7 +1,7 @@
 """Keeps the people at one network address from taking every place of the marketplace, under many names.
 
 One address may have only so many tasks in hand, over all names, and register only so many names in an hour.
-If somebody at another address finds nothing, tasks of a crowded one give way: see `humaneval.giving_way`.
+If somebody at another address finds nothing, tasks of a crowded one give way: see `humaneval.open_forms`.
 People whom the requester invited by name do not count. A marketplace that only its own machine can reach
 counts nobody: everybody there has the same address, and the machine is the requester's.
 
@@ -14,11 +14,11 @@ from datetime import datetime
 
 from flask import current_app, request
 
-from humaneval.giving_way import OpenForms
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.database import Clock
 from humaneval.market.workers import Person
+from humaneval.open_forms import OpenForms
 from humaneval.text import counted
 
 NAMES_SECONDS = 3600.0

@@ -26,7 +26,7 @@ from humaneval.store.engine import open_engine
 from humaneval.store.files import is_writable, why_not_written
 from humaneval.store.migrate import open_current
 from humaneval.store.types import now
-from humaneval.store.watched import WatchedFiles
+from humaneval.store.watched_files import WatchedFiles
 from humaneval.text import command
 
 Clock = Callable[[], datetime]

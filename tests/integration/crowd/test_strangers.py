@@ -25,7 +25,7 @@ from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, WorkerRow
 from humaneval.web.app import create_app, running
-from humaneval.web.ask import Asker
+from humaneval.web.hits_in_hand import Asker
 from tests.fixtures import signed
 
 NOW = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)

@@ -13,7 +13,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.status import EndpointStatus
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import HumanEvalError
-from humaneval.running.beside import Beside
+from humaneval.running.other_studies import OtherStudies
 from humaneval.running.watch import Ending, Pulse, pulse_of, watch
 from tests.pace import PATIENCE
 
@@ -34,7 +34,7 @@ def test_a_database_that_is_restarted_is_waited_for_and_told_of_once(
     told: list[EndpointStatus] = []
     troubles: list[HumanEvalError] = []
     joined: list[str] = []
-    beside = Beside(
+    beside = OtherStudies(
         at,
         lambda endpoint, name: open_study_at(engine, name, platform),
         ending,

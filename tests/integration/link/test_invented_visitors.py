@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, func, select
 
-from humaneval import giving_way
+from humaneval import open_forms
 from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
 from humaneval.simulated import Skills, crowd_for
@@ -57,7 +57,7 @@ class Visits:
 def test_a_form_that_a_program_began_gives_way_to_a_person(
     engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch, panel: bool
 ) -> None:
-    monkeypatch.setattr(giving_way, "NEVER_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr(open_forms, "NEVER_SHOWN_SECONDS", 0.0)
     study = by_link(engine)
     visits = Visits(study, study.panel_link() if panel else study.open_link())
     first = visits.begin(PERSON, 1000, look=True, panel=panel)

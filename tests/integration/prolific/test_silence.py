@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from humaneval import giving_way
+from humaneval import open_forms
 from humaneval.crowd.prolific import submitted
 from humaneval.market.prolific_standin import Faults
 from humaneval.market.prolific_standin.faults import READING, RETRY_AFTER, ProlificFault
@@ -136,7 +136,7 @@ def test_where_too_many_forms_are_open_nobody_waits_for_a_silent_prolific(
         "session",
         lambda self, *about: (asked.append(about[-1]), real(self, *about))[1],
     )
-    monkeypatch.setattr(giving_way.OpenForms, "is_crowded", lambda self, address: True)
+    monkeypatch.setattr(open_forms.OpenForms, "is_crowded", lambda self, address: True)
     fall_silent(faults)
     assert [stranger(world, number).open().status for number in range(3)] == [429] * 3
     assert len(asked) == 1

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from humaneval import giving_way
-from humaneval.giving_way import OpenForms
+from humaneval import open_forms
+from humaneval.open_forms import OpenForms
 
 HALL, HOME, CAFE = "192.0.2.1", "198.51.100.1", "203.0.113.1"
 
@@ -83,7 +83,7 @@ def test_the_addresses_of_one_household_are_one() -> None:
 
 
 def test_the_memory_for_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(giving_way, "MOST_ADDRESSES", 100)
+    monkeypatch.setattr(open_forms, "MOST_ADDRESSES", 100)
     forms, _ = counted()
     for number in range(105):
         forms.begun(f"a{number}", number, seconds=10, expected=1)

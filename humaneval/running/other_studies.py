@@ -19,7 +19,7 @@ AGAIN_SECONDS = 5.0
 """Answers that our server has and the platform had not are looked for again so soon."""
 
 
-class Beside:
+class OtherStudies:
     """The other studies that are up where `at` is. Each is collected when somebody has answered, and now and
     then: a static page's answers do not come to our server."""
 

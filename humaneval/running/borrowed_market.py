@@ -14,7 +14,7 @@ SECONDS = 1.0
 """A marketplace on this machine takes a connection at once, however busy it is."""
 
 
-class LentMarket:
+class BorrowedMarket:
     """The marketplace at `url`, which ends with the program that started it: another `up`, say.
 
     Only one on this machine is asked; elsewhere, the next collection says what is wrong.
