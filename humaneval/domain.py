@@ -48,6 +48,10 @@ that nobody can tell from a person, Human's as planned."""
 
 POSITIONS = tuple(range(1, SENTENCES + 1))
 
+LEVELS = (0.5, 0.999)
+"""The least and the greatest level of confidence that anybody may ask for. Nearer to 1, intervals have no
+ends."""
+
 Sentences: TypeAlias = tuple[str, ...]
 
 

@@ -44,6 +44,8 @@ NOT_TEXT = (
 )
 """How files begin that are no text, what they are, and what to do. Every door that reads text asks here."""
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+DEEPEST = 50
+"""Levels of lists and tables in each other in a TOML text. Settings have five."""
 MOST_CONTROL = 0.03
 """Share of control bytes above which a file is no text in any encoding."""
 _UNDEFINED_BYTES = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
@@ -178,11 +180,18 @@ def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = 
 def read_toml(text: str) -> dict[str, Any]:
     """The values of a TOML text. Raises TOMLDecodeError for whatever cannot be read."""
     try:
-        return tomllib.loads(text)
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise
     except (ValueError, RecursionError) as error:
         raise tomllib.TOMLDecodeError(why_not_json(error)) from None
+    inside: list[Any] = [values]
+    for _ in range(DEEPEST):
+        within = [one.values() if isinstance(one, dict) else one for one in inside]
+        inside = [one for several in within for one in several if isinstance(one, dict | list)]
+    if inside:  # what reads it is called once for each level, and comes to an end some hundreds deep
+        raise tomllib.TOMLDecodeError(why_not_json(RecursionError()))
+    return values
 
 
 def why_not_json(error: ValueError | RecursionError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from humaneval.errors import InputError
-from humaneval.store.files import is_database, make_private
+from humaneval.store.files import LINKS, kept_in, make_private
 
 
 class OutFile(click.Path):
@@ -28,27 +29,33 @@ class OutFile(click.Path):
 OUT_FILE = OutFile()
 
 
-def refuse_place(path: Path) -> None:
-    """Raise InputError if the folder of a file to write does not exist, or a database is in its place."""
+def refuse_place(path: Path, links: Collection[str] = ()) -> None:
+    """Raise InputError if the folder of a file to write does not exist, or if in its place is what nobody can
+    make again: a database, settings, keys, or personal links other than `links`, by their keys."""
     if not path.parent.is_dir():
         raise InputError(
             f"{path} cannot be written: the folder {path.parent} does not exist",
             "Create it, or choose another.",
         )
-    if is_database(path):
+    kept = kept_in(path)
+    if kept == LINKS and any(key in path.read_text("utf-8-sig", "replace") for key in links):
+        return
+    if kept:
         raise InputError(
-            f"{path} cannot be written: a database is there", "Name another file, so that nothing is lost."
+            f"{path} cannot be written: {kept} there", "Name another file, so that nothing is lost."
         )
 
 
-def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
+def write_whole(path: Path, content: bytes, *, private: bool = False, links: Collection[str] = ()) -> None:
     """Write a file whole or not at all. Raises InputError, naming `path`, if it cannot be written.
+
+    `links` are those that may be replaced, by their keys.
 
     A `private` one holds ids or personal links: only its owner may read it.
 
     Devices, pipes and links are written through: a new file must not take their place.
     """
-    refuse_place(path)
+    refuse_place(path, links)
     if path.is_symlink() or (path.exists() and not path.is_file()):
         try:
             path.write_bytes(content)

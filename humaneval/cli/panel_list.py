@@ -42,12 +42,15 @@ def list_lines(found: ListCompared, sign: str) -> Iterator[str]:
     if found.sent_away:
         away = counted(found.sent_away, "line has", plural="lines have")
         yield f"{away} the code of people who got no form."
-    begun = [each for each in found.not_here if each.why]
-    never = [each for each in found.not_here if not each.why]
+    begun, never, forgotten = (
+        [each for each in found.not_here if each.why == why] for why in ("begun", "", "forgotten")
+    )
     if never:
         yield f"Done there, and never here: {_lines(never)}. Look at them before you pay them."
     if begun:
         yield f"Done there, and begun but not sent here: {_lines(begun)}. Look at them before you pay them."
+    if forgotten:
+        yield f"Done there, and forgotten here on request: {_lines(forgotten)}."
     if found.twice:
         yield f"There again, beyond the forms that they sent: {_lines(found.twice)}."
     if found.not_there:
@@ -61,7 +64,7 @@ def list_lines(found: ListCompared, sign: str) -> Iterator[str]:
     if found.ids_deleted:
         yield (
             f"{counted(found.ids_deleted, 'form was', plural='forms were')} sent by people whose ids were"
-            " deleted here: nobody can compare them."
+            " deleted here, and whom the list does not have."
         )
     if found.to_pay:
         sum_of = "" if found.owed is None else f", {sign}{found.owed} in all"

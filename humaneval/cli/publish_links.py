@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from sqlalchemy import select
 
 from humaneval.cli.context import RunOptions, emit, say
 from humaneval.cli.output_files import refuse_place, write_whole
@@ -30,6 +31,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.meta import stored_secret
 from humaneval.store.responses import rows_in
+from humaneval.store.tables import HitRow
 from humaneval.study.panels import names_a_person, notes_of, placeholders
 from humaneval.study.stored import Study
 from humaneval.text import command, counted
@@ -49,8 +51,9 @@ def publish_links(
 ) -> None:
     """Make the links of a study that do not exist yet. Print them, or write them beside a list of people."""
     _refuse_together(links)
+    keys = _keys(at) if links.out is not None else ()
     if links.out is not None:
-        refuse_place(links.out)
+        refuse_place(links.out, keys)
     if links.panel and isinstance(at.platform, Link):
         require_secret(at.settings, at.platform.panel_secret)
     listed = _read(links.people) if links.people else None
@@ -82,7 +85,7 @@ def publish_links(
         say(f"Note: {moved}. Whoever has them may find no form there: hand these out instead.", err=True)
     made = links_of(at.study, at.platform.endpoint, invitations)
     if listed is not None and links.out is not None:
-        write_whole(links.out, listed.with_links(made).encode("utf-8-sig"), private=True)
+        write_whole(links.out, listed.with_links(made).encode("utf-8-sig"), private=True, links=keys)
     if links.panel:
         made = [panel_address(at.settings, made[0])]
     if options.as_json:
@@ -102,6 +105,13 @@ def publish_links(
     if links.panel:
         _tell_panel(at)
     say(f"The forms must be served at {public_url}: {command('serve')}")
+
+
+def _keys(at: StudyAtPlatform) -> Sequence[str]:
+    """What tells the study's own links."""
+    of_study = (HitRow.study_id == at.id, HitRow.endpoint == at.endpoint)
+    with reading(at.engine) as session:
+        return session.scalars(select(HitRow.key).where(*of_study)).all()
 
 
 def _read(file: Path) -> People:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 
 import click
 from rich.table import Column, Table
@@ -21,6 +23,7 @@ from humaneval.cli.context import (
     spending,
     to_option,
 )
+from humaneval.cli.numbers import Dollars
 from humaneval.crowd.advice import owed_line, stray_lines, waiting_lines
 from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.review import Reviewed, review_work
@@ -28,6 +31,7 @@ from humaneval.crowd.settle import Settled, settle
 from humaneval.crowd.status import study_status
 from humaneval.errors import UsageError
 from humaneval.study.stored import Study, is_simulated, who_answered
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -44,9 +48,12 @@ from humaneval.study.stored import Study, is_simulated, who_answered
     is_flag=True,
     help="Enter that you have paid, by hand, all that is approved at your own marketplace.",
 )
+@click.option("--undo", is_flag=True, help="With --paid: take the last entry back.")
 @spending
 @acting
-def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all: bool, paid: bool) -> None:
+def review(
+    app: App, options: RunOptions, study: str, endpoint: str, approve_all: bool, paid: bool, undo: bool
+) -> None:
     """List collected work of STUDY, and approve it with --approve.
 
     Shows whom the study's own rule excludes.
@@ -55,15 +62,18 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     here: `reject` does that, by id and with a reason.
 
     A marketplace of your own moves no money. Once you have paid people, --paid enters it, so that `status`
-    says what you still owe.
+    says what you still owe. It asks for the sum, and --undo takes the last entry back.
     """
     opened = app.study(study)
     if paid:
         if approve_all:
             raise UsageError("--approve and --paid are two steps", "Approve, pay people, then enter it.")
-        done = settle(opened, endpoint, agreed=options.spend, dry_run=options.dry_run)
-        _tell_settled(opened, options, endpoint, done)
+        agreed = _agreed(opened, options, endpoint, undo=undo)
+        done = settle(opened, endpoint, agreed=agreed, undo=undo, dry_run=options.dry_run)
+        _tell_settled(opened, options, endpoint, done, undo=undo)
         return
+    if undo:
+        raise UsageError("--undo takes back an entry of --paid", "Give both.")
     work, approved = review_work(opened, endpoint), 0
     if approve_all:
         quietly = options.silenced(options.as_json or not options.dry_run)
@@ -92,15 +102,49 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
     tell_hits(differing(opened, endpoint), endpoint, opened.settings.hit.sign)
 
 
-def _tell_settled(study: Study, options: RunOptions, endpoint: str, done: Settled) -> None:
+def _agreed(study: Study, options: RunOptions, endpoint: str, *, undo: bool) -> Decimal | None:
+    """The sum that a person enters as paid or takes back, by flag or typed at the prompt: more may be owed
+    than they think of."""
+    if options.spend is not None or options.dry_run:
+        return options.spend
+    found = settle(study, endpoint, undo=undo, dry_run=True)
+    if not found.payments:
+        return None
+    sums = f"{study.settings.hit.sign}{found.amount} of {counted(found.payments, 'payment')} at {endpoint}"
+    does = f"takes back {_entry(sums, found)}" if undo else f"enters {sums} as paid"
+    if not sys.stdin.isatty():
+        again = ["--paid", *["--undo"] * undo, "--spend", str(found.amount)]
+        raise UsageError(
+            f"this {does}, and there is no terminal to ask on",
+            f"Give the sum: {command('review', study.name, '--to', endpoint, *again)}",
+        )
+    return click.prompt(
+        f"This {does}. Type the sum to continue",
+        default="0",
+        show_default=False,
+        err=True,  # stdout may hold a JSON document
+        type=Dollars(),
+    )
+
+
+def _entry(sums: str, found: Settled) -> str:
+    return f"{sums}, entered {found.at:%Y-%m-%d %H:%M} UTC," if found.at else sums
+
+
+def _tell_settled(study: Study, options: RunOptions, endpoint: str, done: Settled, *, undo: bool) -> None:
     sign = study.settings.hit.sign
     if options.as_json:
         facts = {"study": study.name, "endpoint": endpoint, "dry_run": options.dry_run}
-        emit({**facts, "payments": done.payments, "entered": str(done.amount), "before": str(done.before)})
+        sums = {"taken_back" if undo else "entered": str(done.amount), "before": str(done.before)}
+        emit({**facts, "payments": done.payments, **sums})
         return
     before = f" {sign}{done.before} was entered before." if done.before else ""
+    entry = _entry(f"{sign}{done.amount}", done)
     if not done.payments:
-        say(f"Nothing that is approved at {endpoint} is left to pay.{before}")
+        none = "is entered as paid" if undo else f"that is approved at {endpoint} is left to pay"
+        say(f"Nothing {none}.{before}")
+    elif undo:
+        say(f"Would take back {entry}." if options.dry_run else f"{entry} is taken back: you owe it again.")
     elif options.dry_run:
         say(f"Would enter {sign}{done.amount} as paid.{before} Nothing was done.")
     else:

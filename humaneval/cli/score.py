@@ -14,6 +14,7 @@ from humaneval.cli.context import App, console, emit, json_option, say, simulate
 from humaneval.cli.numbers import Number
 from humaneval.cli.responses.file_options import FILE, account
 from humaneval.cli.study.audit import tell_additions
+from humaneval.domain import LEVELS
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
 from humaneval.interface.scores import Scores, scores_of_table
@@ -32,7 +33,7 @@ from humaneval.text import Answerers, counted
 F = TypeVar("F", bound=Callable[..., Any])
 Missed = Literal["annotator", "row", "none"]
 
-LEVEL = Number(0.5, 0.999)
+LEVEL = Number(*LEVELS)
 
 
 @dataclass(frozen=True, slots=True)

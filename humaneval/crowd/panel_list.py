@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -20,13 +20,15 @@ from humaneval.crowd.panels import (
     Person,
     ending_of,
     handed_back,
+    known_as,
     panels_id,
     require_secret,
     session_in,
 )
+from humaneval.crowd.pseudonyms import recognised
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
-from humaneval.store.engine import connected
+from humaneval.store.engine import ASKED_FOR, batches, connected
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, WorkerIdentityRow, WorkerRow
 from humaneval.store.types import table
 from humaneval.study.file import StudyFile
@@ -70,7 +72,8 @@ class ListCompared:
     sent_away: int
     """Lines with the code of people who got no form: nothing is kept of them here."""
     not_here: tuple[Differs, ...]
-    """People who are done there and have no answers here. `why` is "begun" if they began a form."""
+    """People who are done there and have no answers here. `why` is "begun" if they began a form, and
+    "forgotten" if all about them was deleted here because they asked for it."""
     not_there: tuple[str, ...]
     """People with answers here whom the list does not have."""
     not_done: tuple[Differs, ...]
@@ -80,7 +83,8 @@ class ListCompared:
     twice: tuple[Differs, ...]
     """Lines of a person beyond the forms that they have sent."""
     ids_deleted: int
-    """Forms that were sent here by people whose ids have been deleted: nobody can compare them."""
+    """Forms that were sent here by people whose ids have been deleted, and whom the list does not have:
+    nobody can say who they are."""
     to_pay: int
     """Forms that are done here, and that the panel will not pay by itself."""
     owed: Decimal | None
@@ -105,7 +109,8 @@ def compare_list(at: StudyAtPlatform, path: Path) -> ListCompared:
     SettingsError if codes are compared and the panel's secret is missing.
     """
     found = read_list(path, at.settings)
-    ours = _forms(at, with_codes=found.has_codes)
+    names = _recognised(at, [line.worker for line in found.lines])
+    ours = _forms(at, {name: id for id, name in names.items()}, with_codes=found.has_codes)
     key = _key_of([each.worker for each in ours], [line.worker for line in found.lines])
     known = {key(each.worker): each.pseudonym for each in ours if each.worker}
     sent = [each for each in ours if each.is_sent and each.worker]
@@ -118,7 +123,8 @@ def compare_list(at: StudyAtPlatform, path: Path) -> ListCompared:
     not_there = tuple(form.pseudonym for form in unpaid)
     for line in lines:
         form, worker = pairs.get(line.line), key(line.worker)
-        how = _difference(form, line, worker in known, worker in answered)
+        without = "begun" if worker in known else "" if line.worker in names else "forgotten"
+        how = _difference(form, line, without, worker in answered)
         if how is not None:
             differing[how.what].append(Differs(line.line, known.get(worker, ""), how.why))
             unpaid += [form] if form is not None else []
@@ -138,8 +144,20 @@ def compare_list(at: StudyAtPlatform, path: Path) -> ListCompared:
     )
 
 
-def _forms(at: StudyAtPlatform, *, with_codes: bool) -> list[_Form]:
-    """Every form that somebody began by a panel's link of the study."""
+def _recognised(at: StudyAtPlatform, listed: Sequence[str]) -> dict[str, str]:
+    """The pseudonyms of the people in the list, without those that were forgotten."""
+    found: dict[str, str] = {}
+    with connected(at.engine) as connection:
+        for some in batches({known_as(at.settings, at.id, id): id for id in listed}.items(), ASKED_FOR):
+            ids = dict(some)
+            names = recognised(connection, at.endpoint, list(ids))
+            found |= {ids[known]: name for known, name in names.items()}
+    return found
+
+
+def _forms(at: StudyAtPlatform, listed: Mapping[str, str], *, with_codes: bool) -> list[_Form]:
+    """Every form that somebody began by a panel's link of the study. `listed` has the panel's ids by
+    pseudonym, for people whose ids were deleted here."""
     secret = at.platform.panel_secret if isinstance(at.platform, Link) else ""
     if with_codes:
         require_secret(at.settings, secret)
@@ -159,7 +177,7 @@ def _forms(at: StudyAtPlatform, *, with_codes: bool) -> list[_Form]:
             found.append(
                 _Form(
                     row.pseudonym,
-                    person.worker,
+                    person.worker or listed.get(row.pseudonym, ""),
                     person.session,
                     row.fields is not None,
                     row.state == "rejected",
@@ -203,12 +221,12 @@ class _How(NamedTuple):
     why: str
 
 
-def _difference(form: _Form | None, line: Listed, begun: bool, answered: bool) -> _How | None:
+def _difference(form: _Form | None, line: Listed, without: str, answered: bool) -> _How | None:
     """How the panel's line about a form differs from ours; None if it does not."""
     if form is None:
         if not line.is_done:
             return None
-        return _How("twice", "") if answered else _How("not_here", "begun" if begun else "")
+        return _How("twice", "") if answered else _How("not_here", without)
     if not line.is_done:
         return _How("not_done", line.outcome)
     if line.code is None or not form.codes or line.code in form.codes:

@@ -154,13 +154,29 @@ def _add_identities(connection: Connection, endpoint: str, workers: Mapping[str,
 
 def _named(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
     """The pseudonyms of these workers, without those that were forgotten."""
-    keys = {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
+    keys = _keys(connection)
     if PSEUDONYM_KEY not in keys and external_ids:
         # Not in a session of its own: what it adds is gone when it ends, and so would be the key.
         secret = {"key": PSEUDONYM_KEY, "value": secrets.token_hex(32)}
         add_rows(connection, table(MetaRow), [secret], skip=True)
-        keys |= {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
-    names = {each: pseudonym(keys[PSEUDONYM_KEY], endpoint, each) for each in external_ids}
+        keys = _keys(connection)
+    return _not_forgotten(connection, keys, endpoint, external_ids)
+
+
+def recognised(connection: Connection, endpoint: str, external_ids: Sequence[str]) -> dict[str, str]:
+    """The same of ids that others list. Nothing is written: without a key, nobody was ever here."""
+    return _not_forgotten(connection, _keys(connection), endpoint, external_ids)
+
+
+def _keys(connection: Connection) -> dict[str, bytes]:
+    return {name: bytes.fromhex(value) for name, value in connection.execute(_KEYS)}
+
+
+def _not_forgotten(
+    connection: Connection, keys: Mapping[str, bytes], endpoint: str, external_ids: Sequence[str]
+) -> dict[str, str]:
+    own = keys.get(PSEUDONYM_KEY, b"")
+    names = {each: pseudonym(own, endpoint, each) for each in external_ids}
     if EXCLUSION_KEY not in keys:
         return names
     hashes = {of: exclusion_hashes(keys[EXCLUSION_KEY], name, endpoint, of) for of, name in names.items()}

@@ -14,7 +14,7 @@ import pandas as pd
 from sqlalchemy import Engine, event, make_url, select
 
 from humaneval.errors import StoreError
-from humaneval.interface.errors import in_python
+from humaneval.interface.errors import in_python, refuse_level
 from humaneval.interface.scores import Scores, Source
 from humaneval.report.from_study import study_report
 from humaneval.report.phrases import early
@@ -115,6 +115,8 @@ class StoredStudy:
         """
         with in_python():
             self._database.engine  # noqa: B018  raises if it is closed
+            if level is not None:
+                refuse_level(level)
             found = scores_of_study(
                 self._study,
                 level=level,

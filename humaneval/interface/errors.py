@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from humaneval.errors import HumanEvalError
+from humaneval.domain import LEVELS
+from humaneval.errors import HumanEvalError, UsageError
 
 ARGUMENTS = {
     " (--control)": "",
@@ -46,3 +47,10 @@ def _worded(text: str) -> str:
     for option, argument in ARGUMENTS.items():
         text = text.replace(option, argument)
     return text
+
+
+def refuse_level(level: float) -> None:
+    """Raise UsageError for a level of confidence that no interval has."""
+    least, most = LEVELS
+    if not least <= level <= most:
+        raise UsageError(f"level={level!r} is not from {least} to {most}", "For example level=0.95.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Role
 from humaneval.errors import UsageError
-from humaneval.interface.errors import in_python
+from humaneval.interface.errors import in_python, refuse_level
 from humaneval.interface.shown import table_html
 from humaneval.planning.cues import CueScore
 from humaneval.planning.detectable import MOST
@@ -195,9 +195,9 @@ def _refuse(*, systems: object, annotators: object, stories: object, sentences: 
 
 def _refuse_shares(*, power: float, level: float, spammers: float, difference: float, score: float) -> None:
     """Raise UsageError for what is no share."""
-    for name, value in {"power": power, "level": level}.items():
-        if not 0 < value < 1:
-            raise UsageError(f"{name}={value!r} is not a probability", "Give a number between 0 and 1.")
+    refuse_level(level)
+    if not 0 < power < 1:
+        raise UsageError(f"power={power!r} is not a probability", "Give a number between 0 and 1.")
     if not 0 <= spammers < 1:
         raise UsageError(f"spammers={spammers!r} is not a share", "Give a number from 0 to 1.")
     if not 0 < difference < 1 or not 0 < score < score + difference < 1:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.interface.errors import in_python
+from humaneval.interface.errors import in_python, refuse_level
 from humaneval.interface.shown import scores_html, scores_text
 from humaneval.interface.tables import Table, table_of
 from humaneval.report.conclusion import conclusion
@@ -276,6 +276,7 @@ def score(
     Raises InputError if the table cannot be scored, and UsageError for an argument that does not fit it.
     """
     with in_python():
+        refuse_level(level)
         rule = Rule(
             control=missed_control,
             incomplete=not keep_incomplete,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import stat
 from contextlib import suppress
@@ -17,16 +18,35 @@ OTHERS = 0o077
 BESIDE = ("", "-wal", "-shm", "-journal")
 """The ends of the names of a database's files. SQLite gives all of them the permissions of the first."""
 HEAD = b"SQLite format 3\0"
+SETTINGS, LINKS = "settings are", "personal links are"
+_ENOUGH = 16 * 1024
+_KEPT = {
+    re.compile(rb"(?m)^aws_secret_access_key\b"): "access keys are",
+    # Comments and assignments, and then a section.
+    re.compile(rb"\A(?:[ \t]*(?:#[^\n]*|\w[^\n]*=[^\n]*)?\n)*\[\w+\]\s*(?:#|\n)"): SETTINGS,
+    re.compile(rb"(?i)\A[^\r\n]*\blink\"?\r?\n[^\r\n]*/take/[\w-]+\"?\s"): LINKS,
+}
+"""What the beginning of a file tells of it, by a pattern."""
 
 
-def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database, or one of the files beside one."""
+def kept_in(path: Path) -> str:
+    """What a file holds that nothing may be written over, with its verb; empty if there is no such thing. A
+    database is also what lies beside one."""
     files = {path.with_name(path.name.removesuffix(end) or path.name) for end in BESIDE}
-    for file in filter(_mode, files):  # a pipe would wait
-        with suppress(OSError), file.open("rb") as opened:
-            if opened.read(len(HEAD)) == HEAD:
-                return True
-    return False
+    if any(_head(file, len(HEAD)) == HEAD for file in files):
+        return "a database is"
+    head = _head(path, _ENOUGH)
+    if head and path.suffix.lower() == ".toml":
+        return SETTINGS
+    return next((what for begins, what in _KEPT.items() if begins.search(head)), "")
+
+
+def _head(file: Path, size: int) -> bytes:
+    with suppress(OSError):
+        if _mode(file):  # a pipe would wait
+            with file.open("rb") as opened:
+                return opened.read(size)
+    return b""
 
 
 def make_private(path: Path) -> None:

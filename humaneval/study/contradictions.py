@@ -74,6 +74,10 @@ def refuse_contradictions(study: StudyFile) -> None:
 
 def _refuse_times(study: StudyFile) -> None:
     hit = study.hit
+    if hit.expected_minutes * 60 < 1:
+        raise TogetherError(
+            f"hit.expected_minutes = {hit.expected_minutes:g} is less than a second", "hit.expected_minutes"
+        )
     if hit.assignment_minutes < hit.expected_minutes:
         raise TogetherError(
             f"hit.assignment_minutes = {hit.assignment_minutes} leaves less time than hit.expected_minutes ="

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from humaneval.domain import MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
+from humaneval.domain import LEVELS, MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.encodings import read_toml
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.limits import read_whole
@@ -179,10 +179,20 @@ class ExclusionsSection(ExclusionRule):
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
+def _level(level: float, info: ValidationInfo) -> float:
+    least, most = LEVELS
+    if info.context == NEW and not least <= level <= most:
+        raise ValueError(f"must be from {least} to {most}")
+    return level
+
+
+Level = Annotated[Share, AfterValidator(_level)]
+
+
 class AnalysisSection(_Section):
     """What is compared and how. Like the exclusions, it is fixed before the first response arrives."""
 
-    level: Share = 0.95
+    level: Level = 0.95
     adjust: Literal["holm", "benjamini-hochberg", "none"] = "holm"
     comparisons: tuple[tuple[Required, Required], ...] = ()
     below_human: bool = True

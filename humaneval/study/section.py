@@ -48,7 +48,7 @@ def something(text: str) -> str:
 
 def countable(value: int, info: ValidationInfo) -> int:
     """`value`. ValueError if no database could count so far."""
-    if info.context == NEW and abs(value) >= 2**31:
+    if info.context == NEW and not -(2**31) <= value < 2**31:
         raise ValueError(f"must be less than {2**31:,}")
     return value
 

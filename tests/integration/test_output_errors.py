@@ -213,6 +213,47 @@ def test_nothing_is_written_over_a_database(
         assert session.scalar(text("SELECT count(*) FROM hits WHERE endpoint = 'link'")) == 0
 
 
+KEPT = {
+    "humaneval.toml": "# where\n",
+    "study.toml": "# a study",
+    "design.txt": '# a study\n[design]\ngenerators = ["a"]\n',
+    "keys": "[default]\naws_access_key_id = HEX\naws_secret_access_key = x\n",
+    "links.csv": "\ufeffname;link\r\nAda;https://x.example/take/abc\r\n",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_nothing_is_written_over_what_a_person_cannot_make_again(
+    scored: str, command: Command, name: str
+) -> None:
+    out = Path(name)
+    Path("people.csv").write_text("name\nAda\n")
+    link = ("publish", "study", "--to", "link", "--people", "people.csv", "--out")
+    out.write_bytes(KEPT[name].encode())
+    for verb in (("archive", "study", "--out"), ("study", "preview", "study", "--out"), link):
+        said = command(*verb, name)
+        assert (said.code, f"{name} cannot be written: " in said.err, " there\n" in said.err) == (
+            1,
+            True,
+            True,
+        )
+    assert out.read_bytes() == KEPT[name].encode()
+
+
+def test_a_studys_own_links_are_written_again(
+    scored: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("people.csv").write_text("name\nAda\n")
+    link = ("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv")
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", "https://x.example")
+    assert command(*link).code == 0
+    made = Path("links.csv").read_bytes()
+    Path("people.csv").write_text("name\nAda\nBob\n")
+    assert command(*link).code == 0
+    assert Path("links.csv").read_bytes().startswith(made)
+    assert command("study", "preview", "study", "--out", "links.csv").code == 1
+
+
 # /health
 
 

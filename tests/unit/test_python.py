@@ -270,6 +270,7 @@ def test_a_plan_shows_itself() -> None:
         {"systems": 2, "score": 40},
         {"systems": 2, "power": 80},
         {"systems": 2, "level": 95},
+        {"systems": 2, "level": 0.9999999999999999},
         {"systems": 2, "spammers": 5},
         {"systems": 2, "stories": -1},
         {"systems": 2, "minutes": 0},
@@ -280,6 +281,11 @@ def test_a_plan_shows_itself() -> None:
 def test_a_number_that_makes_no_study_is_refused_by_its_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(he.UsageError, match=list(wrong)[-1]):
         he.plan(**wrong)
+
+
+def test_a_level_at_which_intervals_have_no_ends_is_refused(frame: pd.DataFrame) -> None:
+    with pytest.raises(he.UsageError, match=r"level=0\.9999999999999999 is not from 0\.5 to 0\.999"):
+        he.score(frame, level=0.9999999999999999)
 
 
 def test_what_leaves_the_page_says_that_programs_answered(frame: pd.DataFrame, tmp_path: Path) -> None:

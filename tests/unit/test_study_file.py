@@ -74,6 +74,8 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("^human = .*", 'human = "control"', "design: control and human are the same"),
         ("^top_up = .*", 'top_up = "always"', "design.top_up: must be 'never', 'ask' or 'auto'$"),
         ("^allow = .*", 'allow = ["broken"]', "design.allow, item 1: must be 'ok'"),
+        ("^level = .*", "level = 0.9999999999999999", "analysis.level: must be from 0.5 to 0.999$"),
+        ("^level = .*", "level = 0.3", "analysis.level: must be from 0.5 to 0.999$"),
         ("^seed = .*", "seed = 3000000000", "design.seed: must be less than 2,147,483,648$"),
         ("^reward = .*", "reward = 0.805", "hit.reward: 0.805 is finer than a cent"),
         ("^reward = .*", 'reward = "-0.80"', "hit.reward: must be at least 0$"),
@@ -83,12 +85,18 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
             "expected_minutes = inf",
             "hit.expected_minutes: must be a finite number$",
         ),
+        ("^expected_minutes = .*", "expected_minutes = 1e-300", "= 1e-300 is less than a second$"),
         ("^title = .*", f'title = "{"x" * 129}"', "hit.title: may have at most 128 characters$"),
         ('^question = "W.*', 'question = "  "', "page.question: must not be empty"),
         ("^contact = .*", r'contact = "\\u0007"', r"consent.contact: .*U\+0007"),
         ("^countries = .*", 'countries = ["Germany"]', "participants.countries, item 1: "),
         ("^missed_control = .*", 'missed_control = "all"', "exclusions.missed_control: "),
         ("^seed = .*", "seed = ", "not valid TOML"),
+        *[
+            (f"^{line} = .*", f"{line} = {'[' * deep}{']' * deep}", r"not valid TOML: nested too deeply$")
+            for line, deep in (("filters", 400), ("filters", 1200), ("keywords", 100), ("positions", 100))
+        ],
+        ("^filters = .*", f'filters = [{{filter_id = "x", a{".a" * 100} = 1}}]', "nested too deeply$"),
         ("^control = .*", 'control = ""', "design.control: must not be empty$"),
         (
             "^generators = .*",
@@ -131,6 +139,10 @@ def test_an_override_of_a_section_that_is_no_section_names_it(tmp_path: Path) ->
     path.write_text("design = 3\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"design: must be a section of settings$"):
         read_study_file(path, overrides={"design": {"seed": 3}})
+
+
+def test_the_least_seed_is_one() -> None:
+    assert read_study_file(None, overrides={"design": {"seed": -(2**31)}}).settings.design.seed == -(2**31)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.review import would_review
+from humaneval.crowd.settle import TAKE_BACK
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.store.engine import reading
 from humaneval.store.responses import answerers
@@ -206,8 +207,8 @@ class Said(NamedTuple):
     at: datetime | None
 
 
-EXCLUDE = "exclude"
-"""Follows each form that is answered, so it is no news."""
+HERE_ALONE = ("exclude", TAKE_BACK)
+"""What no platform has said: people are excluded after each form, and entries are taken back here."""
 _OPERATIONS = {
     "readmit": "a person may take part again",
     "block": "a worker is blocked",
@@ -243,7 +244,7 @@ def _last_said_at(session: Session, study: Study, endpoint: str) -> Iterator[Sai
     here = (OutboxRow.study_id == study.id, OutboxRow.endpoint == endpoint)
     done = session.execute(
         select(OutboxRow.operation, OutboxRow.confirmed_at)
-        .where(*here, OutboxRow.confirmed_at.is_not(None), OutboxRow.operation != EXCLUDE)
+        .where(*here, OutboxRow.confirmed_at.is_not(None), OutboxRow.operation.not_in(HERE_ALONE))
         .order_by(OutboxRow.confirmed_at.desc(), OutboxRow.id.desc())
         .limit(1)
     ).first()

@@ -14,11 +14,12 @@ from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.settle import TAKE_BACK
 from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import list_workers
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import HitRow, RowRow
+from humaneval.store.tables import HitRow, OutboxRow, RowRow
 from humaneval.study.stored import open_study
 
 COST = "3.84"
@@ -61,6 +62,14 @@ def test_status_says_where_what_and_how_much(
     assert owed in verb("status", "study").out
     assert owed in verb("review", "study", "--approve").out
     assert "Would enter $1.30 as paid." in verb("review", "study", "--paid", "--dry-run").out
+    bare = verb("review", "study", "--paid")
+    assert (bare.code, bare.err.splitlines()) == (
+        2,
+        [
+            "Error: this enters $1.30 of 2 payments at local as paid, and there is no terminal to ask on",
+            f"  Give the sum: {pay}",
+        ],
+    )
     more = verb("review", "study", "--paid", "--spend", "0.80")  # 0.50 was approved since
     assert (more.code, "$1.30 is owed now, not $0.80" in more.err) == (2, True)
     assert (
@@ -74,6 +83,20 @@ def test_status_says_where_what_and_how_much(
     assert "$1.30 is entered as paid." in settled
     assert "Once you have paid" not in settled
     assert "Our books and local's agree." in verb("status", "study", "--reconcile").out
+    undo = ["review", "study", "--paid", "--undo"]
+    assert verb(*undo, "--dry-run").out.startswith("Would take back $1.30, entered 2")
+    assert "takes back $1.30 of 2 payments at local, entered 2" in verb(*undo).err
+    assert "$1.30 was entered last, not $0.80" in verb(*undo, "--spend", "0.80").err
+    assert verb(*undo, "--spend", "1.30").out.endswith(" is taken back: you owe it again.\n")
+    assert owed in verb("status", "study").out
+    assert verb(*undo, "--spend", "1.30").out == "Nothing is entered as paid.\n"
+    with reading(study) as session:
+        kept = session.scalars(select(OutboxRow).where(OutboxRow.operation == TAKE_BACK)).one()
+        assert (kept.state, list(kept.request["payments"].values())) == ("confirmed", ["0.80", "0.50"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: Decimal("1.30"))
+    assert "$1.30 is entered as paid." in verb("review", "study", "--paid").out
+    assert "Give both" in verb("review", "study", "--undo").err
     assert "two steps" in verb("review", "study", "--paid", "--approve").err
     assert "counts as paid" in verb("review", "study", "--paid", "--to", "link").err
     assert "1 HIT at local can be found for 2 days" in verb("extend", "study", "--days", "2").out

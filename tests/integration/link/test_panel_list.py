@@ -10,12 +10,15 @@ import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.cli.panel_list import list_lines
+from humaneval.crowd.forget import forget
 from humaneval.crowd.panel_list import ListCompared, compare_list
 from humaneval.crowd.panels import panels_id
+from humaneval.crowd.purge import purge
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.types import now
 from tests.commands import Command
 from tests.integration.link.people import LinkStudy, begin, panel, take
 
@@ -111,6 +114,30 @@ def test_P27_a_list_of_ids_alone_needs_no_names_and_may_have_lost_its_zeros(
     assert list(list_lines(compared(study, path, "00123\n04567\n"), "$"))[-1] == (
         "The list and our answers agree."
     )
+
+
+@pytest.mark.parametrize("ids_per_study", [False, True])
+def test_P27_people_whose_data_is_deleted_were_here_all_the_same(
+    sqlite_engine: Engine, by_link: Callable, tmp_path: Path, ids_per_study: bool
+) -> None:
+    study = by_link(sqlite_engine, link=PROLIFIC, panel={"ids_per_study": ids_per_study})
+    link = study.panel_link()
+    for person in ("asked", "kept", "other"):
+        take(panel(link, person, f"S-{person}"))
+    name = names(study)
+    forget(sqlite_engine, name["asked"])
+    purge(sqlite_engine, now(), now())
+    listed = HEADER + (
+        "S-asked,asked,APPROVED,C0DE\n"  # line 2
+        "S-kept,kept,APPROVED,C0DE\n"
+        "S-never,never,APPROVED,C0DE\n"
+    )
+    found = compared(study, tmp_path / "list.csv", listed)
+    assert found.not_here == ((2, "", "forgotten"), (4, "", ""))
+    assert (found.agree, found.not_there, found.ids_deleted) == (1, (), 1)
+    said = list(list_lines(found, "$"))
+    assert "Done there, and never here: line 4. Look at them before you pay them." in said
+    assert "Done there, and forgotten here on request: line 2." in said
 
 
 def test_P27_who_missed_the_control_has_another_code_than_people_who_are_done(
