@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from functools import partial
 from http.client import HTTPException
 from typing import NamedTuple
@@ -17,11 +16,19 @@ from urllib.request import ProxyHandler, Request, getproxies
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, true
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, true
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Link
-from humaneval.crowd.outbox import Intent, has_rested, hold_study, intent_of, perform, token_for
+from humaneval.crowd.outbox import (
+    Intent,
+    has_rested,
+    hold_study,
+    intent_of,
+    not_under_way,
+    perform,
+    token_for,
+)
 from humaneval.crowd.panels import Ended, ending_of, person_of, postback_address, require_secret
 from humaneval.crowd.participants import GIVE_UP_AFTER
 from humaneval.crowd.stored_claim import Work
@@ -30,7 +37,7 @@ from humaneval.errors import PlatformError, SettingsError
 from humaneval.patterns import Patterns
 from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
-from humaneval.store.types import now, table
+from humaneval.store.types import table
 from humaneval.study.file import StudyFile
 from humaneval.text import without_refused
 from humaneval.timed_replies import NoRedirect, opener
@@ -40,8 +47,6 @@ POSTBACK = "postback"
 SECONDS = 20
 MOST_BYTES = 64 * 1024
 LONGEST_REASON = 300
-UNDER_WAY = timedelta(minutes=1)
-"""A call takes no longer: to connect, and to read."""
 
 
 class Told(NamedTuple):
@@ -56,12 +61,6 @@ class Told(NamedTuple):
 def postback_subject(assignment: int) -> str:
     """The form that a call is about, by our id of it."""
     return f"assignment {assignment}"
-
-
-def not_under_way() -> ColumnElement[bool]:
-    """Of the writes that are not confirmed, those that no program is trying now: such a one is not lost."""
-    begun = OutboxRow.attempted_at
-    return or_(OutboxRow.error != "", begun.is_(None), begun <= now() - UNDER_WAY)
 
 
 def intend_postback(connection: Connection, work: Work, fields: Mapping[str, str]) -> None:

@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.costs import INSTEAD, spent
 from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.more_places import PLACES
-from humaneval.crowd.panel_postbacks import POSTBACK, not_under_way
+from humaneval.crowd.outbox import not_under_way
+from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.published_hits import PUBLISH, known_gone
@@ -24,7 +25,15 @@ from humaneval.crowd.uncollected import Place, There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
 from humaneval.store.responses import rows_in
-from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
+from humaneval.store.tables import (
+    COLLECTED,
+    AssignmentRow,
+    DeletedFormRow,
+    HitRow,
+    OutboxRow,
+    PaymentRow,
+    StudyAdditionRow,
+)
 from humaneval.store.types import now
 from humaneval.study.money_paid import pretended_at
 from humaneval.study.stored import Study
@@ -51,6 +60,10 @@ class EndpointStatus(NamedTuple):
     """Planned HITs that were never sent to the platform, because `publish` was interrupted. 0 once closed."""
     planned: int
     """Forms that the HITs carry; by link at most the number of rows."""
+    added: int
+    """Forms that the study got since, and that no HIT or link carries."""
+    audience: str
+    """By link: for whom the last one is."""
     opened: int
     """Forms that somebody has open under a running lease."""
     answered: int
@@ -185,6 +198,10 @@ class _Records(NamedTuple):
     settled: Mapping[str, Decimal]
     """Endpoint → what is entered there as paid by hand."""
     rows: int
+    first_rows: int
+    """Without those that were added later."""
+    replaced: Mapping[str, int]
+    """Endpoint → rows that were handed out again, and have had a second place."""
     pretended: frozenset[str]
 
     def at(self, endpoint: str) -> tuple[list[HitRow], list[AssignmentRow]]:
@@ -232,15 +249,23 @@ def _records(session: Session, study: Study) -> _Records:
     due = select(PaymentRow.endpoint).where(
         PaymentRow.study_id == study.id, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due"
     )
+    rows, work = rows_in(session, study.id), select(AssignmentRow).where(AssignmentRow.study_id == study.id)
+    first = select(func.min(StudyAdditionRow.rows_before)).where(StudyAdditionRow.study_id == study.id)
+    again = [
+        select(of.endpoint).where(of.study_id == study.id, of.row_replaced)
+        for of in (AssignmentRow, DeletedFormRow)
+    ]
     return _Records(
         hits=hits,
-        work=session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all(),
+        work=session.scalars(work).all(),
         writes=Counter((endpoint, state) for endpoint, state in session.execute(tried)),
         unsent=Counter(session.scalars(unsent)),
         due=Counter(session.scalars(due)),
         told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
         settled={endpoint: settled(session, study, endpoint) for endpoint in OWN},
-        rows=rows_in(session, study.id),
+        rows=rows,
+        first_rows=rows if (before := session.scalar(first)) is None else before,
+        replaced=Counter(endpoint for each in again for endpoint in session.scalars(each)),
         pretended=pretended_at(session, study.id),
     )
 
@@ -271,6 +296,8 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=planned,
+        added=_added(endpoint, hits, places, records),
+        audience=hits[-1].audience,
         opened=sum(_is_open(line, moment) for line in work),
         answered=sum(by_link or line not in arrived for line in answered),
         lost=sum(line.hit_id in gone and line.state in ("answered", "submitted") for line in work),
@@ -309,6 +336,14 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
 
 def _why_unusable(line: AssignmentRow) -> str:
     return line.excluded or ("rejected" if line.state == "rejected" else "")
+
+
+def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records) -> int:
+    """What `publish` would plan of a study that was enlarged. A link may be for fewer people anyway."""
+    if any(hit.closed_at for hit in hits):
+        return 0
+    left = records.rows - places + (endpoint != "link") * records.replaced.get(endpoint, 0)
+    return max(0, min(left, records.rows - records.first_rows))
 
 
 def _rows_of_links(places: int, work: Sequence[AssignmentRow], records: _Records) -> int:

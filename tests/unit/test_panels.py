@@ -280,6 +280,17 @@ def test_P27_a_list_without_the_column_of_ids_is_refused_with_the_columns_that_i
     assert "panel.list_worker" in caught.value.hint
 
 
+def test_an_outcome_at_which_list_done_comes_to_no_end_is_told_and_not_done(tmp_path: Path) -> None:
+    file = study(
+        {"list_outcome": "State", "list_done": "ok|(a+)+b"}, panel="cloudresearch", completion_code="C"
+    )
+    path = tmp_path / "list.csv"
+    path.write_text(f"participantId,State\nA,OK\nB,{'a' * 60}\n", encoding="utf-8")
+    found = read_list(path, file)
+    assert [(line.worker, line.is_done) for line in found.lines] == [("A", True), ("B", False)]
+    assert "panel.list_done came to no end at" in found.notes[-1]
+
+
 def test_C40_whoever_excludes_studies_by_a_panel_that_knows_nobody_again_reads_so() -> None:
     asked = {"link": {"panel": "sona", "completion_url": "https://sona.example/c"}}
     for participants, told in (({}, 0), ({"exclude_studies": ["pilot"]}, 1)):
