@@ -253,6 +253,17 @@ def test_what_a_panel_says_is_kept_without_the_persons_code_and_the_token() -> N
     assert "T0KEN" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["leak@Two/=", "leak%40Two%2F%3D", "leak%2540two%252f%253d", "leak&#64;Two&sol;=", r"leak\u0040Two\/="],
+)
+def test_a_persons_id_is_hidden_in_a_reply_however_pages_write_it(written: str) -> None:
+    for page in (f"no credit for {written}", "." * 294 + f" {written}", sona_reply("", written)):
+        with pytest.raises(PlatformError) as caught:
+            read_reply(SONA, 200, page, ["leak@Two/="])
+        assert "leak" not in caught.value.message
+
+
 def test_a_panel_without_an_element_to_look_at_says_yes_with_its_status() -> None:
     plain = study(postback_url="https://p.example/done?id={worker}")
     assert read_reply(plain, 204, "", []) == "HTTP 204"
