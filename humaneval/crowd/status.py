@@ -280,12 +280,10 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     new = len(arrived) if by_link else len(there.new)
     gone = there.gone | known_gone(study, endpoint)
     places = sum(hit.assignments for hit in hits)
-    planned = _rows_of_links(places, work, records) if by_link else places
     began = min((line.opened_at or moment for line in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
     minutes = _median_minutes(submitted)
-    reward = (study.settings.by_link if by_link else study.settings).hit.reward
-    paid = spent(study, endpoint)
+    reward, paid = _reward(study, by_link=by_link), spent(study, endpoint)
     to_approve = new + sum(line.state == "submitted" for line in collected)
     return EndpointStatus(
         endpoint=endpoint,
@@ -295,7 +293,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits_closed=sum(hit.external_id is not None and hit.closed_at is not None for hit in hits),
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
-        planned=planned,
+        planned=(planned := _rows_of_links(places, work, records) if by_link else places),
         added=_added(endpoint, hits, places, records),
         audience=hits[-1].audience,
         opened=sum(_is_open(line, moment) for line in work),
@@ -336,6 +334,10 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
 
 def _why_unusable(line: AssignmentRow) -> str:
     return line.excluded or ("rejected" if line.state == "rejected" else "")
+
+
+def _reward(study: Study, *, by_link: bool) -> Decimal:
+    return (study.settings.by_link if by_link else study.settings).hit.reward
 
 
 def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records) -> int:
