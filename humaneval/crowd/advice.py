@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from humaneval.crowd.hit_terms import Difference, told, unaccepted
 from humaneval.crowd.platform import CSV
-from humaneval.crowd.published_hits import GONE
+from humaneval.crowd.published_hits import GONE, go_on_command
 from humaneval.crowd.review import Reviewed
 from humaneval.crowd.status import EndpointStatus
 from humaneval.study.stored import fetch_command, longer_command
@@ -44,8 +44,7 @@ def unpublished(study: str, put_up: str = "") -> Line:
 
 def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:
     """How far the study is at an endpoint, and what waits there."""
-    files = ["--out", "FOLDER"] * (line.endpoint == CSV)
-    go_on = command("publish", study, "--to", line.endpoint, *files)
+    go_on = go_on_command(study, line.endpoint, line.audience)
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         yield Line(

@@ -63,7 +63,7 @@ class EndpointStatus(NamedTuple):
     added: int
     """Forms that the study got since, and that no HIT or link carries."""
     audience: str
-    """By link: for whom the last one is."""
+    """By link: for whom the first one is that was not sent yet, or else the last one."""
     opened: int
     """Forms that somebody has open under a running lease."""
     answered: int
@@ -295,7 +295,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=(planned := _rows_of_links(places, work, records) if by_link else places),
         added=_added(endpoint, hits, places, records),
-        audience=hits[-1].audience,
+        audience=next((hit for hit in hits if hit.external_id is None), hits[-1]).audience,
         opened=sum(_is_open(line, moment) for line in work),
         answered=sum(by_link or line not in arrived for line in answered),
         lost=sum(line.hit_id in gone and line.state in ("answered", "submitted") for line in work),
