@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from humaneval.encodings import read_toml
 from humaneval.errors import SettingsError
 from humaneval.limits import read_whole
-from humaneval.text import command
+from humaneval.text import command, without_password
 
 CONFIG_FILE = "humaneval.toml"
 
@@ -223,16 +223,6 @@ def database_url(value: str) -> str:
     if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
         return "postgresql+psycopg://" + value[postgres.end() :]  # without +psycopg the driver is open
     return value if "://" in value else f"sqlite:///{value}"
-
-
-def without_password(url: str) -> str:
-    """A database URL without its password, to be printed.
-
-    >>> without_password("postgresql+psycopg://ann:pa@ss@db.example.org/studies?password=pass")
-    'postgresql+psycopg://ann:***@db.example.org/studies?password=***'
-    """
-    url = re.sub(r"^(\w[\w+]*://[^/?:@]*):.*@", r"\1:***@", url)
-    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", url)
 
 
 def load_settings(

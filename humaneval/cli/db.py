@@ -9,11 +9,10 @@ from sqlalchemy import Engine
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.errors import StoreError
-from humaneval.settings import without_password
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine
 from humaneval.store.erase import clean_files
-from humaneval.text import command
+from humaneval.text import command, without_password
 
 
 @click.group()

@@ -35,7 +35,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from humaneval.errors import PrerequisiteError, StoreError
 from humaneval.request_turns import MOST_POOLED
 from humaneval.store.files import is_writable, make_private, read_only_address, why_not_written
-from humaneval.text import command
+from humaneval.text import command, without_password
 
 T = TypeVar("T")
 
@@ -71,9 +71,9 @@ ASKED_FOR = 500
 
 
 def shown(url: URL) -> str:
-    """The address of a database as people write it, without its password. SQLAlchemy writes `/` as `%2F` in
+    """The address of a database as people write it, without its passwords. SQLAlchemy writes `/` as `%2F` in
     the folder of a socket."""
-    return url.render_as_string(hide_password=True).replace("%2F", "/")
+    return without_password(url.render_as_string(hide_password=True)).replace("%2F", "/")
 
 
 def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "") -> Engine:

@@ -136,12 +136,16 @@ def use_global_options(*words: str) -> None:
 
 
 def without_password(url: str) -> str:
-    """`url` with its password as three asterisks, as SQLAlchemy prints it.
+    """`url` with each password as three asterisks, as SQLAlchemy prints it. In the query, PostgreSQL's
+    drivers take one, too.
 
     >>> without_password("postgresql://ann:secret@db/study"), without_password("my study.db")
     ('postgresql://ann:***@db/study', 'my study.db')
+    >>> without_password("postgresql://ann:pa@ss@db/study?password=pass&sslmode=require")
+    'postgresql://ann:***@db/study?password=***&sslmode=require'
     """
-    return re.sub(r"(://[^/:@]*):[^/@]*@", r"\1:***@", url)
+    url = re.sub(r"^(\w[\w+]*://[^/?:@]*):.*@", r"\1:***@", url)
+    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", url)
 
 
 _COMMAND = re.compile(r"`(humaneval [^`\n]*)`|(?:: )(humaneval [^`\n]*[^`.\n])$", re.MULTILINE)

@@ -274,9 +274,10 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         migrate.open_current(engine)
 
 
-def test_a_server_that_does_not_answer_is_named_without_the_password() -> None:
+@pytest.mark.parametrize("address", ["ann:hush@127.0.0.1:9/db", "ann@127.0.0.1:9/db?password=hush"])
+def test_a_server_that_does_not_answer_is_named_without_the_password(address: str) -> None:
     with (
-        at("postgresql+psycopg://ann:hush@127.0.0.1:9/db") as engine,
+        at(f"postgresql+psycopg://{address}") as engine,
         pytest.raises(StoreError, match="cannot be used: connection failed") as caught,
     ):
         migrate.open_current(engine)

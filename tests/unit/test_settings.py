@@ -17,8 +17,8 @@ from humaneval.settings import (
     config_text,
     database_url,
     load_settings,
-    without_password,
 )
+from humaneval.text import without_password
 
 SECRET = "a-secret-of-more-than-16-characters"
 ANOTHER = {
