@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -50,6 +50,12 @@ _PASSAGES = (
 def rows_in(session: Session, study_id: int) -> int:
     """How many rows the study has, those that `study enlarge` added too."""
     return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study_id)) or 0
+
+
+def by_workers(studies: Collection[int], workers: Collection[int]) -> ColumnElement[bool]:
+    """The work of some workers in studies."""
+    # As a sum, no index has it: SQLite would look through all work of the study.
+    return and_(AssignmentRow.worker_id.in_(workers), (AssignmentRow.study_id + 0).in_(studies))
 
 
 _OTHER = aliased(GeneratorRow)

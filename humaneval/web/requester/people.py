@@ -16,7 +16,7 @@ from humaneval.crowd.review import would_exclude
 from humaneval.crowd.worker_flags import stood_out
 from humaneval.store.engine import reading
 from humaneval.store.export_pseudonyms import StudyNames, names_of
-from humaneval.store.responses import comment_lines
+from humaneval.store.responses import by_workers, comment_lines
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
@@ -169,7 +169,7 @@ def _forms(session: Session, study: Study, workers: Sequence[int]) -> dict[int, 
     of_worker = dict(
         session.execute(select(WorkerRow.pseudonym, WorkerRow.id).where(WorkerRow.id.in_(workers))).all()
     )
-    for form in _of_assignments(session, study, AssignmentRow.worker_id.in_(workers)):
+    for form in _of_assignments(session, study, by_workers([study.id], workers)):
         found[of_worker[form.worker]].append(form)
     return found
 
@@ -177,7 +177,7 @@ def _forms(session: Session, study: Study, workers: Sequence[int]) -> dict[int, 
 def _of_assignments(session: Session, study: Study, which: ColumnElement[bool]) -> list[FormOf]:
     work = session.scalars(
         select(AssignmentRow)
-        .where(AssignmentRow.study_id == study.id, which)
+        .where(which)
         .options(joinedload(AssignmentRow.worker), joinedload(AssignmentRow.row))
         .order_by(AssignmentRow.id)
     ).all()
@@ -194,11 +194,11 @@ def _of_assignments(session: Session, study: Study, which: ColumnElement[bool]) 
         )
     }
     excluded = {one.id: one.excluded for one in work}
+    workers = {one.worker_id for one in work}
     for endpoint in {one.endpoint for one in work}:
-        decided = would_exclude(study, endpoint)
-        excluded |= {id: why for id, why in decided.items() if id in excluded}
+        excluded |= would_exclude(session, study, endpoint, workers)
     names = names_of(session, session.get_one(StudyRow, study.id))
-    signs = signs_of(session, study, {one.worker_id for one in work})
+    signs = signs_of(session, study, workers)
     return [
         _form(one, sums, stood_out(one.state, excluded[one.id], signs.get(one.worker_id, ())), names)
         for one in work

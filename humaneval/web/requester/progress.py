@@ -15,7 +15,7 @@ from humaneval.crowd.advice import Line, owed_line, progress_lines, stray_lines,
 from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.crowd.reversible import OVERTAKEN
-from humaneval.crowd.review import would_review
+from humaneval.crowd.review import undecided
 from humaneval.crowd.settle import TAKE_BACK
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.store.engine import reading
@@ -190,12 +190,12 @@ def waiting(study: Study, endpoints: Sequence[EndpointStatus], moment: datetime)
     lines: list[Line] = []
     strays: list[Line] = []
     for one in endpoints:
-        review, work = command("review", study.name, "--to", one.endpoint), would_review(study, one.endpoint)
+        review, work = command("review", study.name, "--to", one.endpoint), undecided(study, one.endpoint)
         said = progress_lines(one, study.name, moment)
         lines += waiting_lines(study.name, one.endpoint, work)
         lines += [line for line in said if line.waits and line.command != review]
         lines += filter(None, [owed_line(one, study.name)])
-        strays += stray_lines(study.name, one.endpoint, work)
+        strays += stray_lines(study.name, one.endpoint, work.strays)
     return Waits(lines if endpoints else [unpublished(study.name, put_up(study))], strays)
 
 
