@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Label, and_, case, func, literal, or_, select
+from sqlalchemy import DateTime, Label, and_, case, func, literal, or_, select, type_coerce
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.uncollected import Place
@@ -92,8 +92,10 @@ def seconds_taken(session: Session, study: Study, new: New) -> dict[str, list[fl
     time is used."""
     row, found = AssignmentRow, defaultdict[str, list[float]](list)
     sent = func.coalesce(row.answered_at, row.submitted_at)
+    plain = DateTime(timezone=True)  # for a difference, the zone is not needed, and takes long to add
+    spans = type_coerce(row.opened_at, plain), type_coerce(sent, plain)
     lines = session.execute(
-        select(row.endpoint, row.state, row.hit_id, row.external_id, row.opened_at, sent.label("sent")).where(
+        select(row.endpoint, *spans, row.state, row.hit_id, row.external_id).where(
             row.study_id == study.id,
             or_(row.state == "answered", and_(row.state.in_(COLLECTED), ~row.is_stray)),
             row.opened_at.is_not(None),
@@ -102,6 +104,7 @@ def seconds_taken(session: Session, study: Study, new: New) -> dict[str, list[fl
         execution_options={"yield_per": READ_TOGETHER},
     )
     for line in lines:
-        if line.state != "answered" or has_arrived(line, new.get(line.endpoint, ())):
-            found[line.endpoint].append((line.sent - line.opened_at).total_seconds())
+        endpoint, opened, answered, state, *_ = line
+        if state != "answered" or has_arrived(line, new.get(endpoint, ())):
+            found[endpoint].append((answered - opened).total_seconds())
     return found

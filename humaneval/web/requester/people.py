@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import COMMENT
@@ -16,7 +16,7 @@ from humaneval.crowd.review import would_exclude
 from humaneval.crowd.worker_flags import stood_out
 from humaneval.store.engine import reading
 from humaneval.store.export_pseudonyms import StudyNames, names_of
-from humaneval.store.responses import by_workers, comment_lines
+from humaneval.store.responses import by_workers, comment_lines, commented
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
@@ -29,6 +29,7 @@ from humaneval.store.tables import (
 from humaneval.study.asked import asked_by, truth_of, with_truth
 from humaneval.study.signs import signs_of
 from humaneval.study.stored import Study
+from humaneval.web.requester.remembered import remembered
 from humaneval.web.requester.render import PER_PAGE, Paged
 
 
@@ -94,18 +95,19 @@ class Done(NamedTuple):
 
 def people(study: Study, page: int) -> Paged[list[FormOf]]:
     """A page of the people who have opened a form, each with all forms; the first who came come first."""
+    of_study = select(AssignmentRow.worker_id).where(AssignmentRow.study_id == study.id)
+    first = of_study.group_by(AssignmentRow.worker_id).order_by(func.min(AssignmentRow.id))
+    everybody = remembered(study, "people", lambda: _listed(study, first))
+    paged = Paged[list[FormOf]].at(page, len(everybody))
+    workers = everybody[paged.offset : paged.offset + PER_PAGE]
     with reading(study.engine) as session:
-        of_study = select(AssignmentRow.worker_id).where(AssignmentRow.study_id == study.id)
-        total = session.scalar(select(func.count()).select_from(of_study.distinct().subquery())) or 0
-        paged = Paged[list[FormOf]].at(page, total)
-        workers = session.scalars(
-            of_study.group_by(AssignmentRow.worker_id)
-            .order_by(func.min(AssignmentRow.id))
-            .limit(PER_PAGE)
-            .offset(paged.offset)
-        ).all()
         forms = _forms(session, study, workers)
     return paged.of([forms[worker] for worker in workers])
+
+
+def _listed(study: Study, ids: Select[int]) -> Sequence[int]:
+    with reading(study.engine) as session:
+        return session.scalars(ids).all()
 
 
 def person(study: Study, pseudonym: str) -> list[Done]:
@@ -121,20 +123,17 @@ def person(study: Study, pseudonym: str) -> list[Done]:
     return [Done(form, answers[form.id], payments[form.id], comments.get(form.id, "")) for form in forms]
 
 
-def odd_forms(study: Study, page: int, *, strays: bool) -> Paged[FormOf]:
+def odd_forms(study: Study, page: int, size: int = PER_PAGE, *, strays: bool) -> Paged[FormOf]:
     """A page of the undecided strays, or of the forms whose answers differ between our server and the
     platform."""
     undecided = and_(AssignmentRow.is_stray, AssignmentRow.state == "submitted")
     kind = undecided if strays else AssignmentRow.differences != ""
-    of = and_(AssignmentRow.study_id == study.id, kind)
+    of = select(AssignmentRow.id).where(AssignmentRow.study_id == study.id, kind).order_by(AssignmentRow.id)
+    forms = remembered(study, "strays" if strays else "differing", lambda: _listed(study, of))
+    paged = Paged[FormOf].at(page, len(forms), size)
+    ids = forms[paged.offset : paged.offset + size]
     with reading(study.engine) as session:
-        total = session.scalar(select(func.count()).select_from(AssignmentRow).where(of)) or 0
-        paged = Paged[FormOf].at(page, total)
-        ids = session.scalars(
-            select(AssignmentRow.id).where(of).order_by(AssignmentRow.id).limit(PER_PAGE).offset(paged.offset)
-        ).all()
-        found = _of_assignments(session, study, AssignmentRow.id.in_(ids))
-    return paged.of(found)
+        return paged.of(_of_assignments(session, study, AssignmentRow.id.in_(ids)))
 
 
 class Comment(NamedTuple):
@@ -148,9 +147,10 @@ class Comment(NamedTuple):
 
 def comments(study: Study, page: int, size: int = PER_PAGE) -> Paged[Comment]:
     """A page of the comments, the newest first."""
+    written = remembered(study, "comments", lambda: _commented(study))
+    paged = Paged[Comment].at(page, len(written), size)
     with reading(study.engine) as session:
-        lines = comment_lines(session, session.get_one(StudyRow, study.id))[::-1]
-    paged = Paged[Comment].at(page, len(lines), size)
+        lines = comment_lines(session, written[paged.offset : paged.offset + size])
     return paged.of(
         [
             Comment(
@@ -159,9 +159,14 @@ def comments(study: Study, page: int, size: int = PER_PAGE) -> Paged[Comment]:
                 datetime.fromisoformat(line["submitted_at"]) if line["submitted_at"] else None,
                 line["comment"],
             )
-            for line in lines[paged.offset : paged.offset + size]
+            for line in lines
         ]
     )
+
+
+def _commented(study: Study) -> Sequence[int]:
+    with reading(study.engine) as session:
+        return commented(session, session.get_one(StudyRow, study.id))[::-1]
 
 
 def _forms(session: Session, study: Study, workers: Sequence[int]) -> dict[int, list[FormOf]]:
