@@ -59,8 +59,9 @@ def withdraw_payments(session: Session, work: AssignmentRow) -> None:
     for row in payment_writes(session, work):
         if row.state == "pending":
             row.state, row.error = "refused", INSTEAD
-    due = (PaymentRow.assignment_id == work.id, PaymentRow.state == "due", PaymentRow.kind == BONUS)
-    session.execute(delete(PaymentRow).where(*due))
+    of = (PaymentRow.endpoint == work.endpoint, PaymentRow.assignment_id == work.id)
+    due = (PaymentRow.state == "due", PaymentRow.kind == BONUS)
+    session.execute(delete(PaymentRow).where(*of, *due))
 
 
 def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:

@@ -91,11 +91,13 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 def compensation_of(session: Session, assignment: AssignmentRow) -> PaymentRow | None:
     """The line of the books that compensates for this work, due or paid, at the platform or elsewhere."""
-    return session.scalar(_MADE_GOOD, {"of": assignment.id})
+    return session.scalar(_MADE_GOOD, {"of": assignment.id, "at": assignment.endpoint})
 
 
 _MADE_GOOD = select(PaymentRow).where(
-    PaymentRow.assignment_id == bindparam("of"), PaymentRow.kind == COMPENSATION
+    PaymentRow.endpoint == bindparam("at"),  # the index begins with it
+    PaymentRow.assignment_id == bindparam("of"),
+    PaymentRow.kind == COMPENSATION,
 )
 
 
@@ -121,8 +123,10 @@ def who_took_part_elsewhere(
     if not others:
         return {}
     began = func.coalesce(AssignmentRow.opened_at, AssignmentRow.answered_at, AssignmentRow.submitted_at)
-    of = AssignmentRow.study_id.in_(others) if workers is None else by_workers(others, workers)
-    done = select(AssignmentRow.worker_id, began).where(of, AssignmentRow.endpoint == endpoint, COUNTING)
+    of = and_(AssignmentRow.study_id.in_(others), AssignmentRow.endpoint == endpoint)
+    if workers is not None:
+        of = by_workers(others, workers, endpoint)
+    done = select(AssignmentRow.worker_id, began).where(of, COUNTING)
     first: dict[int, datetime | None] = {}
     for worker, moment in session.execute(done):
         known = first.get(worker, moment)

@@ -191,8 +191,9 @@ def _decided(
 ) -> list[dict[str, Any]]:
     """The assignments whose exclusion changes, of all workers or of some: from what, and to what."""
     settings = study.settings
-    of = AssignmentRow.study_id == study.id if workers is None else by_workers([study.id], workers)
-    here = and_(of, AssignmentRow.endpoint == endpoint)
+    here = and_(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+    if workers is not None:
+        here = by_workers([study.id], workers, endpoint)
     lines = session.execute(
         select(
             AssignmentRow.id,

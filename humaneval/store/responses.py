@@ -53,10 +53,11 @@ def rows_in(session: Session, study_id: int) -> int:
     return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study_id)) or 0
 
 
-def by_workers(studies: Collection[int], workers: Collection[int]) -> ColumnElement[bool]:
-    """The work of some workers in studies."""
-    # As a sum, no index has it: SQLite would look through all work of the study.
-    return and_(AssignmentRow.worker_id.in_(workers), (AssignmentRow.study_id + 0).in_(studies))
+def by_workers(studies: Collection[int], workers: Collection[int], endpoint: str = "") -> ColumnElement[bool]:
+    """The work of some workers in studies; at one endpoint, or at all."""
+    # As sums, no index has these: SQLite would look through all work of the study or at the endpoint.
+    of = and_(AssignmentRow.worker_id.in_(workers), (AssignmentRow.study_id + 0).in_(studies))
+    return and_(of, AssignmentRow.endpoint + "" == endpoint) if endpoint else of
 
 
 _OTHER = aliased(GeneratorRow)

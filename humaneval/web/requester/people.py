@@ -118,7 +118,7 @@ def person(study: Study, pseudonym: str) -> list[Done]:
             return []
         forms = _forms(session, study, [worker]).get(worker, [])
         ids = [form.id for form in forms]
-        answers, payments = _answers(session, study, ids), _payments(session, ids)
+        answers, payments = _answers(session, study, ids), _payments(session, forms)
         comments = _comments(session, ids)
     return [Done(form, answers[form.id], payments[form.id], comments.get(form.id, "")) for form in forms]
 
@@ -267,9 +267,13 @@ def _answers(session: Session, study: Study, forms: Sequence[int]) -> dict[int, 
     return found
 
 
-def _payments(session: Session, forms: Sequence[int]) -> dict[int, list[Payment]]:
+def _payments(session: Session, forms: Sequence[FormOf]) -> dict[int, list[Payment]]:
     found: dict[int, list[Payment]] = defaultdict(list)
-    rows = select(PaymentRow).where(PaymentRow.assignment_id.in_(forms)).order_by(PaymentRow.id)
+    of = (
+        PaymentRow.endpoint.in_({form.endpoint for form in forms}),  # the index begins with it
+        PaymentRow.assignment_id.in_([form.id for form in forms]),
+    )
+    rows = select(PaymentRow).where(*of).order_by(PaymentRow.id)
     for row in session.scalars(rows):
         payment = Payment(
             row.kind, row.amount, row.state, row.paid_at, row.elsewhere, row.settled_at, row.reason
