@@ -109,7 +109,8 @@ class Kept:
             return
         self._widest = max(self._widest, len(cells))
         check_cells(self.name, len(self.rows) + 1, self._widest)
-        self.rows.append(list(map(self._kept, cells)))
+        kept = tuple(map(self._kept, cells))
+        self.rows.append(list(kept))  # from a tuple, without room to grow: up to 50 bytes less for each row
         self.lines.append(line)
         if len(self._texts) > MOST_TEXTS:
             self._texts.clear()

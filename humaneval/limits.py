@@ -25,6 +25,9 @@ COLUMNS = 10_000
 """More than any table of people's answers has: each column costs as much time as all others together."""
 LINES = 5_000_000
 """Lines of a table whose rows are all kept. A worksheet of Excel has one million."""
+SYSTEMS = 200
+"""Systems, or groups, of which every pair is compared: 19,900 pairs take about a minute. A leaderboard has a
+hundred."""
 STORIES = 1_000_000
 """Stories of a file, sound or not."""
 CELLS = 50_000_000
@@ -105,6 +108,15 @@ def check_stories(name: str, number: int) -> None:
     """Raise InputError if a file has more stories than are read."""
     if number > STORIES:
         raise InputError(f"{name} has more than {STORIES:,} stories", "Split it into several files.")
+
+
+def check_systems(number: int, what: str = "systems") -> None:
+    """Raise InputError if there are more systems than anybody compares, as in a column of ids or of texts."""
+    if number > SYSTEMS:
+        raise InputError(
+            f"there are {number:,} {what}; at most {SYSTEMS} are compared",
+            "Is it another column that names them?",
+        )
 
 
 def too_tight(packed: int, unpacked: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, or_, select
+from sqlalchemy import Connection, bindparam, select, union_all
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.block_history import turned
@@ -19,23 +19,23 @@ from humaneval.store.types import table
 from humaneval.study.stored import Study
 
 _work = table(AssignmentRow).c
-_CLAIMS = (
-    select(
-        _work.id,
-        _work.study_id,
-        _work.external_id,
-        _work.worker_id,
-        _work.hit_id,
-        _work.row_id,
-        _work.state,
-        _work.holds_row,
-        _work.lease_until,
-        _work.confirmed,
-    )
-    .where(_work.endpoint == bindparam("at"))
-    .where(or_(_work.worker_id == bindparam("worker"), _work.external_id == bindparam("assignment")))
-    .order_by(_work.id)
-)
+_AT = select(
+    _work.id,
+    _work.study_id,
+    _work.external_id,
+    _work.worker_id,
+    _work.hit_id,
+    _work.row_id,
+    _work.state,
+    _work.holds_row,
+    _work.lease_until,
+    _work.confirmed,
+).where(_work.endpoint == bindparam("at"))
+# Two statements in one: for "or", SQLite would read all of the endpoint.
+_CLAIMS = union_all(
+    _AT.where(_work.worker_id == bindparam("worker")),
+    _AT.where(_work.external_id == bindparam("assignment"), _work.worker_id != bindparam("worker")),
+).order_by("id")
 
 
 @dataclass(frozen=True, slots=True)

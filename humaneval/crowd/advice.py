@@ -44,7 +44,8 @@ def unpublished(study: str, put_up: str = "") -> Line:
 
 def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:
     """How far the study is at an endpoint, and what waits there."""
-    go_on = command("publish", study, "--to", line.endpoint)
+    files = ["--out", "FOLDER"] * (line.endpoint == CSV)
+    go_on = command("publish", study, "--to", line.endpoint, *files)
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         yield Line(
@@ -138,11 +139,25 @@ def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator
         yield Line(f"{sign}{line.paid_elsewhere} of it was paid elsewhere, by hand.")
     if line.hits_unsent:
         yield Line(f"{line.hits_unsent} of them were not sent yet: ", go_on, waits=True)
+    elif line.added:
+        new = f"{counted(line.added, 'new form')} of the enlarged study not put up yet: "
+        if line.audience == "personal":
+            yield Line(f"{new}add people to your list, and publish it again with --people.", waits=True)
+        else:
+            yield Line(new, _more(line, study, go_on), waits=True)
     if line.median_minutes is not None and line.hourly is not None:
         yield Line(
             f"Median time {time_taken(line.median_minutes)}{' (simulated)' * line.by_programs}:"
             f" {sign}{line.hourly} per hour, expected {sign}{line.hourly_expected}."
         )
+
+
+def _more(line: EndpointStatus, study: str, go_on: str) -> str:
+    """The command that puts up forms that were added. A link takes as many people as it was told to."""
+    if line.endpoint != "link":
+        return go_on
+    panel, places = ["--panel"] * (line.audience == "panel"), str(line.planned + line.added)
+    return command("publish", study, "--to", "link", *panel, "--places", places)
 
 
 def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:

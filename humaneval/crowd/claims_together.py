@@ -79,7 +79,7 @@ def _dealt(connection: Connection, endpoint: str, openings: Mapping[int, Opening
         if visit.worker in names and visit.assignment not in taken and not full:
             chosen[number] = each
             places[hit.id] += 1
-    rows = next_rows(connection, some.hit, len(chosen)) if chosen else []
+    rows = next_rows(connection, some.hit, len(chosen), some.visit.now) if chosen else []
     chosen = dict(list(chosen.items())[: len(rows)])
     workers = [each.visit.worker for each in chosen.values()]
     ids = add_workers(connection, endpoint, {worker: names[worker] for worker in workers}) if workers else {}

@@ -67,6 +67,8 @@ _NEXT = (
     .order_by(_rows.c.ordinal)
     .limit(bindparam("most"))
 )
+_FREE = select(_rows.c.id).where(_of_study, ~_held_by(_rows.c.id)).order_by(_rows.c.ordinal)
+_UNSHOWN = _FREE.where(~_shown(_rows.c.id)).limit(bindparam("most"))
 _EXPIRED = (
     update(_work)
     .where(_work.c.study_id == bindparam("study"), _work.c.endpoint == bindparam("at"))
@@ -94,10 +96,11 @@ def release_expired(connection: Connection, hit: FoundHit, now: datetime) -> boo
     return connection.execute(_EXPIRED, given).rowcount > 0
 
 
-def next_rows(connection: Connection, hit: FoundHit, most: int) -> Sequence[int]:
-    """Up to `most` free rows of the study, in their order; none if the rows that are held have a gap."""
-    given = {"study": hit.study_id, "at": hit.endpoint, "most": most}
-    return connection.scalars(_NEXT, given).all()
+def next_rows(connection: Connection, hit: FoundHit, most: int, now: datetime) -> Sequence[int]:
+    """Up to `most` free rows of the study, in their order. If the rows that are held have a gap, none that
+    somebody gave up and may still be at work on."""
+    given = {"study": hit.study_id, "at": hit.endpoint, "most": most, "now": now}
+    return connection.scalars(_NEXT, given).all() or connection.scalars(_UNSHOWN, given).all()
 
 
 def free_row(
@@ -113,10 +116,7 @@ def free_row(
     Rows that somebody gave up, and may still be at work on, come last, or not at all with `unshown`.
     """
     given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
-    if own is None and not done_rows:
-        for row_id in next_rows(connection, hit, 1):
-            return row_id
-    query = select(_rows.c.id).where(_rows.c.study_id == bindparam("study"), ~_held_by(_rows.c.id))
+    free = _FREE.limit(1)
     if done_rows:
         places, passages = table(RowPassageRow), table(PassageRow)
         with_passage = places.join(passages, passages.c.id == places.c.passage_id)
@@ -126,11 +126,15 @@ def free_row(
             .select_from(with_passage)
             .where(places.c.row_id == _rows.c.id, passages.c.story_id.in_(met))
         )
-        query = query.where(~repeats.exists())
-    mine, shown = _rows.c.id == (own or 0), _shown(_rows.c.id)
-    if unshown:
-        query = query.where(or_(mine, ~shown))
-    return connection.scalar(query.order_by(~mine, shown, _rows.c.ordinal).limit(1), given)
+        free = free.where(~repeats.exists())
+    mine, unshown_one = free.where(_rows.c.id == (own or 0)), free.where(~_shown(_rows.c.id))
+    # Each stops at the first row that it finds; in the order of all of them, every row would be looked at.
+    row_id: int | None = None if own is None else connection.scalar(mine, given)
+    if row_id is None and not done_rows:
+        row_id = next(iter(next_rows(connection, hit, 1, now)), None)
+    elif row_id is None:
+        row_id = connection.scalar(unshown_one, given)
+    return connection.scalar(free, given) if row_id is None and not unshown else row_id
 
 
 def give_up(connection: Connection, hit: FoundHit) -> None:

@@ -65,7 +65,8 @@ class FromFile(NamedTuple):
 
 
 def moment(text: str) -> datetime | None:
-    """A time as these sites write it, with the name of a zone. None if it is no time, or the zone is unknown.
+    """A time as these sites write it, with the name of a zone. None if it is no time, the zone is unknown, or
+    nobody can have worked then.
 
     >>> print(moment("Sat Jul 23 10:08:10 PDT 2022"))
     2022-07-23 17:08:10+00:00
@@ -73,6 +74,8 @@ def moment(text: str) -> datetime | None:
     """
     found = _TIME.fullmatch(text.strip())
     if found is None or found[1] not in _MONTHS or found[6] not in _ZONES:
+        return None
+    if not 1970 <= int(found[7]) < 2200:
         return None
     day, hour, minute, second = map(int, found.group(2, 3, 4, 5))
     try:
@@ -98,7 +101,7 @@ def read_results(path: Path) -> Results:
         raise InputError(
             f"{path} has the column {listed(sorted(twice))} twice", "Download the results again."
         )
-    lines, times = [], 0
+    lines, unread = [], []
     for number, cells in zip(table.lines[1:], rows, strict=True):
         if len(cells) > len(header):
             raise InputError(
@@ -111,10 +114,11 @@ def read_results(path: Path) -> Results:
             number,
             dict(zip(header, map(unguarded, [*cells, *[""] * (len(header) - len(cells))]), strict=True)),
         )
-        times += line.submission.submitted_at is None
+        if line.submission.submitted_at is None:
+            unread.append(number)
         lines.append(line)
-    unread = f"{path}: {counted(times, 'line')} without a time that can be read"
-    return Results(tuple(lines), (*table.notes, *([unread] if times else [])))
+    told = f"{path}: {counted(len(unread), 'line')} without a time that can be right: {listed(unread)}"
+    return Results(tuple(lines), (*table.notes, *([told] if unread else [])))
 
 
 def _result(path: Path, number: int, line: Mapping[str, str]) -> Result:
@@ -125,13 +129,16 @@ def _result(path: Path, number: int, line: Mapping[str, str]) -> Result:
         what = f"AssignmentStatus is {line['AssignmentStatus']!r}" if state is None else what
         raise InputError(f"{path}, line {number}: {what}", "Download the results again.")
     fields = dict(_fields(line))
+    accepted, submitted = moment(line.get("AcceptTime", "")), moment(line.get("SubmitTime", ""))
+    if accepted and submitted and submitted < accepted:
+        accepted = submitted = None
     submission = Submission(
         external_id=line[ASSIGNMENT],
         worker=line[WORKER],
         state=state,
         fields=fields,
-        accepted_at=moment(line.get("AcceptTime", "")),
-        submitted_at=moment(line.get("SubmitTime", "")),
+        accepted_at=accepted,
+        submitted_at=submitted,
         auto_approval_at=moment(line.get("AutoApprovalTime", "")) if state == "submitted" else None,
         approved_at=moment(line.get("ApprovalTime", "")) if state == "approved" else None,
     )

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.letter_text import MAX_LETTER, MAX_SUBJECT, plain_words
-from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, intend, intent_of, not_under_way, perform
 from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.published_hits import refuse_elsewhere
@@ -88,6 +88,10 @@ def notify_workers(
         return Notified(len(letters.due), letters.before, {}, tuple(letters.unsure))
     sent, undelivered, unsure = 0, {}, letters.unsure
     for letter in letters.due:
+        with reading(at.engine) as session:
+            if session.scalar(_LEFT.where(OutboxRow.id == letter.intent.id, not_under_way())) is None:
+                unsure.append(letter.pseudonym)  # another program writes to them
+                continue
         try:
             reason = perform(
                 at.engine,
@@ -109,6 +113,9 @@ def notify_workers(
         else:
             sent += 1
     return Notified(sent, letters.before, undelivered, tuple(unsure))
+
+
+_LEFT = select(OutboxRow.id).where(OutboxRow.state != "confirmed")
 
 
 def _decided(session: Session, at: StudyAtPlatform) -> Sequence[int]:

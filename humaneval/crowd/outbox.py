@@ -25,6 +25,9 @@ AS_SQL = {"synchronize_session": False}
 TOGETHER = 10
 """How many calls are made between two commits. Two commits for each would take a quarter of a call's time."""
 
+UNDER_WAY = timedelta(minutes=2)
+"""A call takes no longer: to connect, and to read."""
+
 RESTS = tuple(timedelta(minutes=minutes) for minutes in (1, 10, 60, 6 * 60))
 """How long programs that nobody watches leave a failed write alone: after its first try, its second, and so
 on."""
@@ -152,6 +155,12 @@ def has_rested() -> ColumnElement[bool]:
         for tries, rest in enumerate(RESTS, 1)
     ]
     return or_(OutboxRow.attempted_at.is_(None), *short, OutboxRow.attempted_at <= moment - RESTS[-1])
+
+
+def not_under_way() -> ColumnElement[bool]:
+    """Of the writes that are not confirmed, those that no program is trying now: such a one is not lost."""
+    begun = OutboxRow.attempted_at
+    return or_(OutboxRow.error != "", begun.is_(None), begun <= now() - UNDER_WAY)
 
 
 def perform(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from humaneval.csv_file import has_header, read_csv_file
 from humaneval.errors import InputError
+from humaneval.patterns import Patterns
 from humaneval.study.file import StudyFile
+from humaneval.text import listed
 
 
 class Listed(NamedTuple):
@@ -66,9 +68,21 @@ def read_list(path: Path, study: StudyFile) -> PanelList:
                 f"{path} has no column {column.name!r}; it has: {', '.join(header)}",
                 f"Rename the column in a copy of the file. For new studies, {column.setting} names it.",
             )
-    done = re.compile(study.panel.list_done or ".*", re.IGNORECASE | re.DOTALL)
-    lines = (_listed(number, cells, places, done) for number, cells in zip(numbers, rows, strict=True))
-    return PanelList(tuple(each for each in lines if each.worker), "code" in places, read.notes)
+    lines = [_listed(number, cells, places) for number, cells in zip(numbers, rows, strict=True)]
+    notes = read.notes
+    if (pattern := study.panel.list_done) and "outcome" in places:
+        found = _tried(pattern, {line.outcome for line in lines})
+        lines = [line._replace(is_done=bool(found[line.outcome])) for line in lines]
+        if unknown := sorted(outcome for outcome, fits in found.items() if fits is None):
+            notes += (f"panel.list_done came to no end at {listed(unknown)}, and these count as not done",)
+    return PanelList(tuple(each for each in lines if each.worker), "code" in places, notes)
+
+
+def _tried(pattern: str, outcomes: Iterable[str]) -> dict[str, bool | None]:
+    """Whether each outcome means "done"; None if the pattern comes to no end."""
+    patterns, flags = Patterns(), int(re.IGNORECASE | re.DOTALL)
+    # The shortest first: their time is one, and long ones take it up.
+    return {each: patterns.found(pattern, flags, each, whole=True) for each in sorted(outcomes, key=len)}
 
 
 def plain(name: str) -> str:
@@ -81,7 +95,7 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-def _listed(number: int, cells: Sequence[str], places: Mapping[str, int], done: re.Pattern[str]) -> Listed:
+def _listed(number: int, cells: Sequence[str], places: Mapping[str, int]) -> Listed:
     told = {what: cells[at] if at < len(cells) else "" for what, at in places.items()}
     outcome = " ".join(re.sub("[_-]", " ", told.get("outcome", "")).split())
     return Listed(
@@ -90,7 +104,7 @@ def _listed(number: int, cells: Sequence[str], places: Mapping[str, int], done: 
         told.get("session", ""),
         told.get("code"),
         outcome,
-        "outcome" not in places or done.fullmatch(outcome) is not None,
+        True,
     )
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from functools import partial
+from html import unescape
 from http.client import HTTPException
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
@@ -17,11 +17,19 @@ from urllib.request import ProxyHandler, Request, getproxies
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, or_, select, true
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, true
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Link
-from humaneval.crowd.outbox import Intent, has_rested, hold_study, intent_of, perform, token_for
+from humaneval.crowd.outbox import (
+    Intent,
+    has_rested,
+    hold_study,
+    intent_of,
+    not_under_way,
+    perform,
+    token_for,
+)
 from humaneval.crowd.panels import Ended, ending_of, person_of, postback_address, require_secret
 from humaneval.crowd.participants import GIVE_UP_AFTER
 from humaneval.crowd.stored_claim import Work
@@ -30,8 +38,9 @@ from humaneval.errors import PlatformError, SettingsError
 from humaneval.patterns import Patterns
 from humaneval.store.engine import connected, reading, writing
 from humaneval.store.tables import OutboxRow
-from humaneval.store.types import now, table
+from humaneval.store.types import table
 from humaneval.study.file import StudyFile
+from humaneval.study.panels import PLACEHOLDER
 from humaneval.text import without_refused
 from humaneval.timed_replies import NoRedirect, opener
 
@@ -40,8 +49,6 @@ POSTBACK = "postback"
 SECONDS = 20
 MOST_BYTES = 64 * 1024
 LONGEST_REASON = 300
-UNDER_WAY = timedelta(minutes=1)
-"""A call takes no longer: to connect, and to read."""
 
 
 class Told(NamedTuple):
@@ -56,12 +63,6 @@ class Told(NamedTuple):
 def postback_subject(assignment: int) -> str:
     """The form that a call is about, by our id of it."""
     return f"assignment {assignment}"
-
-
-def not_under_way() -> ColumnElement[bool]:
-    """Of the writes that are not confirmed, those that no program is trying now: such a one is not lost."""
-    begun = OutboxRow.attempted_at
-    return or_(OutboxRow.error != "", begun.is_(None), begun <= now() - UNDER_WAY)
 
 
 def intend_postback(connection: Connection, work: Work, fields: Mapping[str, str]) -> None:
@@ -166,7 +167,8 @@ def _tell(at: StudyAtPlatform, intent: Intent, secret: str) -> str:
     if not person.worker:
         raise PlatformError("the id of a person was deleted before the panel was told", nothing_done=True)
     address = postback_address(at.settings, person, secret)
-    hidden = [each for each in (address, secret, person.worker, person.session) if each]
+    sent = [person.parameters.get(name, "") for name in PLACEHOLDER.findall(at.settings.link.postback_url)]
+    hidden = [each for each in (address, secret, person.worker, person.session, *sent) if each]
     reply = _called(address)
     return read_reply(at.settings, reply.status, reply.text, hidden)
 
@@ -205,10 +207,11 @@ def read_reply(study: StudyFile, status: int, text: str, hidden: list[str]) -> s
     """
     said = _Said.of(text)
     shown = said.shown
-    for each in hidden:
-        shown = shown.replace(each, "…")
+    for each in sorted(hidden, key=len, reverse=True):
+        shown = _however_written(each).sub("…", shown)
+    shown = shown[:LONGEST_REASON]  # an id that is cut first would be found no more
     already = study.panel.postback_already
-    if already and 200 <= status < 500 and Patterns().found(already, 0, said.shown):
+    if already and 200 <= status < 500 and Patterns().found(already, 0, said.shown[:LONGEST_REASON]):
         return f"before: {shown}"
     if 300 <= status < 500:
         why = "sends the call elsewhere" if status < 400 else "refuses the call"
@@ -221,6 +224,23 @@ def read_reply(study: StudyFile, status: int, text: str, hidden: list[str]) -> s
     if not said.is_xml:
         raise PlatformError(f"the panel's reply cannot be read, and HTTP {status} alone is no yes: {shown}")
     raise PlatformError(f"the panel does not credit this person: {shown}", nothing_done=True)
+
+
+def _however_written(text: str) -> re.Pattern[str]:
+    """Finds `text` as it is, and as addresses and JSON write it: panels repeat what they were sent.
+
+    >>> _however_written("a@b/ö").sub("…", r"a@b/ö A%40b%2F%C3%B6 a%2540b/%25c3%25b6 a@b\\/\\u00f6")
+    '… … … …'
+    """
+
+    def ways(one: str) -> str:
+        if one.isascii() and one.isalnum():
+            return one
+        # An address within an address has its % as %25.
+        in_address = "".join(f"%(?:25)*{byte:02x}" for byte in one.encode())
+        return rf"(?:\\?{re.escape(one)}|\\u{ord(one):04x}|{in_address})"
+
+    return re.compile("".join(map(ways, text)), re.IGNORECASE)
 
 
 class _Said(NamedTuple):
@@ -237,10 +257,10 @@ class _Said(NamedTuple):
     def of(cls, text: str) -> _Said:
         root = _parsed(text)
         if root is None:
-            return cls(False, (), " ".join(re.sub(r"<[^>]*>", " ", text).split())[:LONGEST_REASON])
+            return cls(False, (), " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split()))
         elements = tuple((each.tag.rpartition("}")[2], (each.text or "").strip()) for each in root.iter())
         words = [f"{tag}: {words}" for tag, words in elements if words]
-        return cls(True, elements, "; ".join(words)[:LONGEST_REASON])
+        return cls(True, elements, "; ".join(words))
 
 
 def _parsed(text: str) -> ElementTree.Element | None:

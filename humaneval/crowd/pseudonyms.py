@@ -90,6 +90,7 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
 
 def without_ids(session: Session, text: str) -> str:
     """A platform's words with the pseudonym in place of each worker's id: they are printed and logged."""
+    text = re.sub(r"[^\s,;]+…$", "…", text)  # `quoted` may have cut an id, which would be found no more
     words = {word.strip(".") for word in re.findall(r"[\w.@+~-]+", text)}
     # An id may have any character that no blank is, and platforms put quotes or brackets around it.
     words |= {word.strip("\"'`()[]<>,;:.") for word in text.split()}

@@ -24,7 +24,7 @@ from humaneval.crowd.panels import without_session
 from humaneval.crowd.personal_data import EVENTS, subjects_about, worker_in, writes_about_forms
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.errors import UsageError
-from humaneval.store.engine import batches, in_turns, reading, writing
+from humaneval.store.engine import ASKED_FOR, batches, in_turns, reading, writing
 from humaneval.store.erase import backups_beside, clean_files, overwrite_deleted
 from humaneval.store.tables import (
     AnswerRow,
@@ -185,10 +185,15 @@ def _without_forms(
     )
     if workers is not None:
         query = query.where(WORKERS.c.id.in_(workers))
-    for worker, came in session.execute(query.order_by(WORKERS.c.id)).all():
+    found = session.execute(query.order_by(WORKERS.c.id)).all()
+    recent: set[int] = set()
+    for some in batches((write for worker, _ in found for write in written.about.get(worker, ())), ASKED_FOR):
+        about = select(OUTBOX.c.id, OUTBOX.c.study_id, OUTBOX.c.created_at).where(OUTBOX.c.id.in_(some))
+        lines = session.execute(about)
+        recent |= {one.id for one in lines if not one.created_at < limits.get(one.study_id, one.created_at)}
+    for worker, came in found:
         if writes := written.about.get(worker):
-            about = select(OUTBOX.c.study_id, OUTBOX.c.created_at).where(OUTBOX.c.id.in_(writes))
-            if all(study in limits and at < limits[study] for study, at in session.execute(about)):
+            if recent.isdisjoint(writes):
                 yield worker
         elif longest is not None and came < longest:
             yield worker

@@ -15,7 +15,8 @@ from humaneval.crowd.costs import INSTEAD, spent
 from humaneval.crowd.counted_forms import Forms, counted_forms, has_arrived, number_of, seconds_taken
 from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.more_places import PLACES
-from humaneval.crowd.panel_postbacks import POSTBACK, not_under_way
+from humaneval.crowd.outbox import not_under_way
+from humaneval.crowd.panel_postbacks import POSTBACK
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.published_hits import PUBLISH, known_gone
@@ -25,7 +26,15 @@ from humaneval.crowd.uncollected import There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
 from humaneval.store.responses import rows_in
-from humaneval.store.tables import COLLECTED, HitRow, OutboxRow, PaymentRow
+from humaneval.store.tables import (
+    COLLECTED,
+    AssignmentRow,
+    DeletedFormRow,
+    HitRow,
+    OutboxRow,
+    PaymentRow,
+    StudyAdditionRow,
+)
 from humaneval.store.types import now
 from humaneval.study.money_paid import pretended_at
 from humaneval.study.stored import Study
@@ -52,6 +61,10 @@ class EndpointStatus(NamedTuple):
     """Planned HITs that were never sent to the platform, because `publish` was interrupted. 0 once closed."""
     planned: int
     """Forms that the HITs carry; by link at most the number of rows."""
+    added: int
+    """Forms that the study got since, and that no HIT or link carries."""
+    audience: str
+    """By link: for whom the last one is."""
     opened: int
     """Forms that somebody has open under a running lease."""
     answered: int
@@ -178,6 +191,10 @@ class _Records(NamedTuple):
     settled: Mapping[str, Decimal]
     """Endpoint → what is entered there as paid by hand."""
     rows: int
+    first_rows: int
+    """Without those that were added later."""
+    replaced: Mapping[str, int]
+    """Endpoint → rows that were handed out again, and have had a second place."""
     pretended: frozenset[str]
 
     def at(self, endpoint: str) -> tuple[list[HitRow], list[Forms]]:
@@ -227,6 +244,12 @@ def _records(session: Session, study: Study, moment: datetime, said: Mapping[str
         PaymentRow.study_id == study.id, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due"
     )
     new = {endpoint: there.new for endpoint, there in said.items() if there.new}
+    rows = rows_in(session, study.id)
+    first = select(func.min(StudyAdditionRow.rows_before)).where(StudyAdditionRow.study_id == study.id)
+    again = Counter[str]()
+    for of in (AssignmentRow, DeletedFormRow):
+        replaced = select(of.endpoint).where(of.study_id == study.id, of.row_replaced)
+        again.update(dict(_counted(session, replaced)))
     return _Records(
         hits=hits,
         work=counted_forms(session, study, moment, new),
@@ -236,7 +259,9 @@ def _records(session: Session, study: Study, moment: datetime, said: Mapping[str
         due=dict(_counted(session, due)),
         told={(endpoint, bool(lost)): number for endpoint, lost, number in _counted(session, told)},
         settled={endpoint: settled(session, study, endpoint) for endpoint in OWN},
-        rows=rows_in(session, study.id),
+        rows=rows,
+        first_rows=rows if (before := session.scalar(first)) is None else before,
+        replaced=again,
         pretended=pretended_at(session, study.id),
     )
 
@@ -276,6 +301,8 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=planned,
+        added=_added(endpoint, hits, places, records),
+        audience=hits[-1].audience,
         opened=sum(each.opened for each in work),
         answered=answered - (0 if by_link else number_of(arrived)),
         lost=number_of(each for each in work if each.hit_id in gone),
@@ -310,6 +337,14 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         unsure_told=records.told.get((endpoint, True), 0),
         silent=there.silent,
     )
+
+
+def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records) -> int:
+    """What `publish` would plan of a study that was enlarged. A link may be for fewer people anyway."""
+    if any(hit.closed_at for hit in hits):
+        return 0
+    left = records.rows - places + (endpoint != "link") * records.replaced.get(endpoint, 0)
+    return max(0, min(left, records.rows - records.first_rows))
 
 
 def _rows_of_links(places: int, work: Iterable[Forms], records: _Records) -> int:

@@ -12,6 +12,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.clusters import clusters
 from humaneval.foreign.summaries import Summary, numeric
+from humaneval.limits import check_systems
 from humaneval.statistics.multiplicity import holm
 from humaneval.statistics.ordinal import cumulative_link, ordinal_omnibus
 from humaneval.text import listed
@@ -32,6 +33,7 @@ def ordinal(frame: pd.DataFrame, by: Sequence[str], reference: str | None = None
     values = numeric(frame).to_numpy(dtype=float)
     group = [" | ".join(str(cell) for cell in key) for key in zip(*(frame[name] for name in by), strict=True)]
     names = sorted(set(group))
+    check_systems(len(names), f"groups of {listed(list(by))}")
     if len(names) < 2:
         raise InputError(f"{listed(list(by))} has only one group: {names[0]}")
     if reference is not None and reference not in names:

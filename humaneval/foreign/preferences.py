@@ -16,6 +16,7 @@ from humaneval.foreign.comparisons import FIRST, OUTCOME, SECOND, Comparisons, s
 from humaneval.foreign.judged import VALUE
 from humaneval.foreign.sheet import Sheet
 from humaneval.foreign.summaries import Summary, groups
+from humaneval.limits import check_systems
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.bradley_terry import TiesAs, bradley_terry
 from humaneval.statistics.multiplicity import holm
@@ -76,6 +77,7 @@ def sign_tests(
         raise UsageError("--ties davidson goes with --show bradley-terry", "Choose half or left-out.")
     named = pd.unique(made.frame[[FIRST, SECOND]].to_numpy().ravel()).tolist()
     _check(reference, named)
+    check_systems(len(named))
     who = clusters(made.frame)
     places = pd.Series(np.arange(len(made.frame)), index=made.frame.index)
     pairs = []

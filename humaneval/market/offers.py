@@ -22,7 +22,7 @@ from humaneval.market.tables.assignments import TAKEN, Assignment, State
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType
 from humaneval.market.workers import Person
-from humaneval.store.types import table
+from humaneval.store.types import Moment, table
 
 GROUPS_ON_A_PAGE = 100
 
@@ -143,7 +143,9 @@ def is_open(work: Transaction, hit: Hit) -> bool:
 def free_in_group(work: Transaction, worker: Person, kind: int) -> str | None:
     """The id of the oldest HIT, of the type with this number, that has a free place and that this worker has
     not taken; None if there is none."""
-    found: str | None = work.connection.scalar(_FREE, {"kind": kind, "worker": worker.number})
+    found: str | None = work.connection.scalar(
+        _FREE, {"kind": kind, "worker": worker.number, "now": work.now}
+    )
     return found
 
 
@@ -189,6 +191,7 @@ _FREE = (
         _HITS.c.status == "Assignable",
         _HITS.c.hit_type_number == bindparam("kind"),
         _HITS.c.number.not_in(_TAKEN),
+        _HITS.c.expires_at > bindparam("now", type_=Moment),  # as in is_open
     )
     .order_by(_HITS.c.number)
     .limit(1)

@@ -104,6 +104,10 @@ class Market:
         self._clock = clock
         # SQLite lets its writers poll for its lock, and favours none. Here they take turns.
         self._turn = Lock()
+        self._applying = Lock()
+        """Of the thread that applies deadlines: all of them at once would only wait for one another."""
+        self._behind = False
+        """Whether a call went on although deadlines were left."""
         self.site = ""
         """The worker site's address, once there is one."""
 
@@ -148,19 +152,33 @@ class Market:
         """A transaction after all deadlines were applied, in transactions of their own.
 
         So their effects are kept even if the operation is refused. If there are very many, after a long pause
-        for example, this call applies some of them for a second, and later calls apply the rest.
+        for example, this call applies some of them for a second, and later calls apply the rest. Then only
+        one call at a time does so, and the others go on at once.
         """
         until = monotonic() + CATCH_UP_SECONDS
         while True:
             with self._transaction(writes=writes) as work:
-                if not something_is_due(work) or monotonic() > until:
+                due = something_is_due(work)
+                if not due or monotonic() > until or (self._behind and self._applying.locked()):
+                    self._behind = due
                     yield work
                     return
+            self._apply_some(0.0 if self._behind else max(0.0, until - monotonic()))
+
+    def _apply_some(self, patience: float) -> None:
+        """Apply deadlines that have passed, unless another thread still does so after `patience` seconds."""
+        with waiting():
+            mine = self._applying.acquire(timeout=patience)
+        if not mine:
+            return
+        try:
             with self._transaction(writes=True) as work:
                 for moment in turning_points(work):
                     if not let_time_pass(work, moment):
                         break
                     review_policies.apply_due_policies(work)
+        finally:
+            self._applying.release()
 
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[Transaction]:

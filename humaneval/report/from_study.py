@@ -317,6 +317,10 @@ def _hourly(session: Session, study: StudyRow, settings: StudyFile, own: Columns
     if not forms:
         return NotEstimable("no form was paid")
     workers, paid, opened, sent, ids = zip(*forms, strict=True)
+    # Two clocks may tell that a form was sent before it was opened: then its time is not known.
+    opened = tuple(
+        None if begun and end and end < begun else begun for begun, end in zip(opened, sent, strict=True)
+    )
     timers = [seconds[one] for one in zip(workers, ids, strict=True)]
     return estimated(
         lambda: hourly_pay(

@@ -83,8 +83,8 @@ def simulated(who: Answerers) -> str:
     return f"{told}. The scores say nothing about what people can tell."
 
 
-def early(forms: int, planned: int) -> str:
-    """That people are still answering; empty if all forms of the design are in.
+def early(forms: int, planned: int, closed: bool = False) -> str:
+    """That people are still answering, or no longer can; empty if all forms of the design are in.
 
     >>> early(20, 20)
     ''
@@ -92,6 +92,8 @@ def early(forms: int, planned: int) -> str:
     if forms >= planned:
         return ""
     so_far = f"{forms:,} of {counted(planned, 'form')} of the design {'is' if forms == 1 else 'are'} in."
+    if closed:
+        return f"{so_far} The study is closed, and gets no more: a paper says so, and why it ended early."
     return (
         f"{so_far} Those who stop as soon as scores look good find differences that are not there: wait for"
         " all."

@@ -19,14 +19,23 @@ from humaneval.errors import UsageError
 from humaneval.scoring.counted import Counted
 from humaneval.scoring.mean_differences import mean_differences
 from humaneval.scoring.questions.question import Scale
-from humaneval.scoring.verdicts import Verdict, decide, inner_level
+from humaneval.scoring.verdicts import ROUNDING, Verdict, decide, inner_level
 from humaneval.statistics.arrays import Floats
 from humaneval.statistics.intervals import Interval
-from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, decisive_p_values, holm
+from humaneval.statistics.multiplicity import (
+    Adjust,
+    benjamini_hochberg,
+    decisive_p_values,
+    holm,
+    turning_point,
+)
 from humaneval.statistics.score_intervals import PairedDifference, paired_differences
 from humaneval.statistics.sign_flips import Alternative
 
 Family = Literal["systems", "below human"]
+
+EACH = 28
+"""Comparisons in a small family: those of eight systems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +150,9 @@ def _family(
     if not codes:
         return []
     side: Alternative = "less" if family == "below human" else "two-sided"
-    decisive = decisive_p_values(1 - level, len(codes), declared.adjust)
-    found = _differences(counted, codes, level, side, decisive)
+    found = _tested(counted, codes, level, side, declared.adjust)
     one_sided = family == "below human"
-    narrow = found
+    narrow: Sequence[PairedDifference] = found
     if declared.margin or one_sided:
         narrow = _differences(counted, codes, inner_level(level), side, ())
     p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
@@ -179,6 +187,34 @@ def _family(
         )
         for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]
+
+
+def _tested(
+    counted: Counted, codes: list[tuple[int, int]], level: float, side: Alternative, adjust: Adjust
+) -> list[PairedDifference]:
+    """With p-values so close to the exact ones that no verdict hangs on the rest.
+
+    In a small family each is told from every p-value that can decide. In a larger one these stand so close
+    that this would take minutes. There, all are first found with the digits that reports show. Then those
+    are found more closely that lie where the verdicts turn, until none does. Where that cannot be told, the
+    upper bound counts.
+    """
+    if len(codes) <= EACH:
+        decisive = decisive_p_values(1 - level, len(codes), adjust)
+        return list(_differences(counted, codes, level, side, decisive))
+    found = list(_differences(counted, codes, level, side, ()))
+    p, error = np.array([one.p for one in found]), np.array([one.p_error for one in found])
+    while True:
+        low, high = np.maximum(p - error, 0.0), np.minimum(p + error, 1.0)
+        turn = turning_point(low, high, 1 - level + ROUNDING, adjust)
+        near = np.flatnonzero((low <= turn) & (turn < high)).tolist()
+        if not near:
+            return found
+        closer = _differences(counted, [codes[at] for at in near], level, side, (turn,))
+        for at, one in zip(near, closer, strict=True):
+            found[at], p[at] = one, one.p
+            untold = one.p - one.p_error <= turn < one.p + one.p_error
+            error[at] = 0.0 if untold else one.p_error
 
 
 def _differences(

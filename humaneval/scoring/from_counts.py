@@ -18,6 +18,7 @@ import numpy as np
 from humaneval.csv_file import read_csv_file
 from humaneval.domain import Role
 from humaneval.errors import InputError
+from humaneval.limits import check_systems
 from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted
 from humaneval.scoring.roles import refuse_spellings
 from humaneval.scoring.verdicts import decide, inner_level
@@ -111,6 +112,7 @@ def score_counts(
     declared = declared or Declared()
     if not counts:
         raise InputError("there are no counts")
+    check_systems(len(counts), "lines of counts, one for each generator")
     names = [one.generator for one in counts]
     for name in names:
         if names.count(name) > 1:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from humaneval.domain import Role
 from humaneval.errors import InputError
+from humaneval.limits import check_systems
 from humaneval.scoring.asked import TableQuestion, asked
 from humaneval.scoring.columns import NO as NO
 from humaneval.scoring.columns import REQUIRED as REQUIRED
@@ -30,6 +31,8 @@ from humaneval.scoring.questions.question import Question, Scale, Settings
 from humaneval.scoring.roles import roles_of, roles_of_pairs
 from humaneval.scoring.worth import Makers, Worth, answers_of, worth_of
 from humaneval.statistics.arrays import Codes, Flags, Floats, Labels, encoded
+
+GENERATORS = "generators in the column generator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,9 +327,11 @@ def _makers(frame: pd.DataFrame, first: Labels, control: str | None, human: str 
     """All generators with their roles, and the codes of the first and, if there are any, the second ones."""
     if "other" not in frame.columns or frame["other"].isna().all():
         names = tuple(map(str, first.names))
+        check_systems(len(names), GENERATORS)
         return Makers(names, roles_of(frame, first.codes, names, control, human), first.codes)
     second = labelled(frame["other"])
     both = encoded(np.array([*first.names, *second.names], dtype=object), ordered=True)
     names = tuple(map(str, both.names))
+    check_systems(len(names), GENERATORS)
     codes = both.codes[: first.number][first.codes], both.codes[first.number :][second.codes]
     return Makers(names, roles_of_pairs(frame, codes, names, control, human), *codes)

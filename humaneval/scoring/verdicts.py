@@ -11,6 +11,8 @@ from typing import Literal
 from humaneval.statistics.equivalence import within_margin
 from humaneval.statistics.intervals import Interval
 
+ROUNDING = 1e-12
+"""A p-value so little above the error of a level is not above it."""
 Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
 
 
@@ -33,7 +35,7 @@ def decide(
 
     `one_sided`: p is that of the test whether the difference is below 0. `width` is that of the scale.
     """
-    if p <= 1 - level + 1e-12:
+    if p <= 1 - level + ROUNDING:
         if one_sided:
             return "b_higher" if narrow.high < 0 else _otherwise(narrow, margin, width)
         if interval.low > 0:

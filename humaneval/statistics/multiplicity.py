@@ -63,6 +63,20 @@ def decisive_p_values(error: float, tests: int, adjust: Adjust) -> tuple[float, 
     return tuple(error / k if adjust == "holm" else error * k / tests for k in every)
 
 
+def turning_point(low: Floats, high: Floats, error: float, adjust: Adjust) -> float:
+    """The unadjusted p-value at which the verdicts of a family turn next, if its p-values lie between two
+    bounds. Where none of them has it between its bounds, every p between them gives the same verdicts.
+
+    Holm: if r are rejected by their upper bounds, the next is tested at `error` / (m − r). Benjamini and
+    Hochberg: if r are rejected by their lower bounds, all of these are tested at `error` · r / m.
+    """
+    if adjust == "holm":
+        return error / max(1, low.size - int((holm(high) <= error).sum()))
+    if adjust == "benjamini-hochberg":
+        return error * int((benjamini_hochberg(low) <= error).sum()) / low.size
+    return error
+
+
 def _back(order: NDArray[np.intp], adjusted: Floats) -> Floats:
     result = np.empty_like(adjusted)
     result[order] = adjusted

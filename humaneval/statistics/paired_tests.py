@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from humaneval.statistics.cells import Cells, Sums
-from humaneval.statistics.sign_flips import Alternative, FlipTest, Whole, sign_flip_test
+from humaneval.statistics.sign_flips import Alternative, FlipTest, Whole, largest, sign_flip_test
 from humaneval.statistics.two_way import t_test
 
 MCNEMAR = "mid-p McNemar"
@@ -59,7 +59,7 @@ def paired_test(
     stories = table.stories.counts
     if max(stories[:, a].max(), stories[:, b].max()) > 1:
         by_story = _flipped(table, table.stories, a, b, alternative, decisive)
-        found = max(found, by_story, key=lambda one: one.p)
+        found = largest(found, by_story)
         name = MCNEMAR_AND_STORY if paired_once else WITHIN_BOTH
         deciding = min(workers, int((stories[:, a] + stories[:, b] > 0).sum()))
     note = ""
@@ -76,17 +76,18 @@ def or_t_test(tested: PairedTest, ratio: float, freedom: float, alternative: Alt
     """
     if tested.name != WITHIN_BOTH:
         return tested
-    p = t_test(ratio, freedom, alternative)
-    return PairedTest(ALL_THREE, max(p, tested.p), tested.error if tested.p >= p else 0.0, tested.note)
+    found = largest(FlipTest(tested.p, tested.error), FlipTest(t_test(ratio, freedom, alternative)))
+    return PairedTest(ALL_THREE, *found, tested.note)
 
 
 def _flipped(
     table: Cells, sums: Sums, a: int, b: int, alternative: Alternative, decisive: Sequence[float]
 ) -> FlipTest:
-    ones, counts = sums.ones.astype(np.int64), sums.counts.astype(np.int64)
-    if np.array_equal(counts[:, a], counts[:, b]):
-        enough = int((counts[:, a] > 0).sum()) >= FEW
-        return sign_flip_test(ones[:, a] - ones[:, b], alternative, mid=enough, decisive=decisive)
+    counts = sums.counts[:, [a, b]]
+    if np.array_equal(counts[:, 0], counts[:, 1]):
+        enough = int((counts[:, 0] > 0).sum()) >= FEW
+        ones = sums.ones[:, a] - sums.ones[:, b]
+        return sign_flip_test(ones.astype(np.int64), alternative, mid=enough, decisive=decisive)
     return sign_flip_test(contributions(table, sums, a, b), alternative, decisive=decisive)
 
 
@@ -97,11 +98,15 @@ def contributions(table: Cells, sums: Sums, a: int, b: int) -> Whole:
     """
     n_a, n_b = int(table.n[a]), int(table.n[b])
     n, x = n_a + n_b, int(table.ones[a] + table.ones[b])
-    # Python's own whole numbers, which have no end.
-    ones, counts = sums.ones.astype(np.int64).astype(object), sums.counts.astype(np.int64).astype(object)
-    found = n_b * (n * ones[:, a] - x * counts[:, a]) - n_a * (n * ones[:, b] - x * counts[:, b])
+    ones, counts = sums.ones[:, [a, b]].astype(np.int64), sums.counts[:, [a, b]].astype(np.int64)
+    if 4 * max(n_a, n_b) * max(n * int(np.abs(ones).max()), abs(x) * int(counts.max())) >= 2**63:
+        # Python's own whole numbers, which have no end.
+        ones, counts = ones.astype(object), counts.astype(object)
+    found = n_b * (n * ones[:, 0] - x * counts[:, 0]) - n_a * (n * ones[:, 1] - x * counts[:, 1])
     common = int(np.gcd.reduce(found)) or 1
     found = found // common
-    # From a million responses to each generator the last of 60 bits are lost.
-    lost = max(0, int(np.abs(found).sum()).bit_length() - LARGEST)
+    lost = 0
+    if (int(np.abs(found).max(initial=0)) * found.size).bit_length() > LARGEST:
+        # From a million responses to each generator the last of 60 bits are lost.
+        lost = max(0, sum(map(abs, found.tolist())).bit_length() - LARGEST)
     return np.asarray(found // 2**lost, dtype=np.int64)

@@ -176,5 +176,6 @@ def _seconds(times: ArrayLike, name: str) -> Floats:
         moments = pd.to_datetime(column, utc=True)
     except (ValueError, TypeError) as error:
         raise InputError(f"the {name} are not times: {error}") from error
-    seconds = (moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
-    return np.asarray(seconds, dtype=np.float64)
+    # pandas' own differences end with the year 2262.
+    since_1970 = moments.dt.tz_localize(None).to_numpy("datetime64[us]") - np.datetime64(0, "us")
+    return np.asarray(since_1970 / np.timedelta64(1, "s"), dtype=np.float64)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv
 
 from humaneval.errors import InputError
-from humaneval.statistics.arrays import Flags, Floats, check_level, numbers
+from humaneval.statistics.arrays import Codes, Flags, Floats, check_level, numbers
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 """For integrals over a probability."""
@@ -47,24 +47,28 @@ def jeffreys_ranks(not_identified: ArrayLike, n: ArrayLike, level: float = 0.95)
         raise InputError(f"{x.size} counts and {total.size} numbers of responses do not match")
     if ((total <= 0) | (x < 0) | (x > total)).any():
         raise InputError("counts must lie between 0 and their number of responses, which must be above 0")
-    return tuple(_jeffreys_rank(x + 0.5, total - x + 0.5, own, level) for own in range(x.size))
+    # Many generators have the same counts: the slow part is done once for these.
+    different, place = np.unique(np.stack([x + 0.5, total - x + 0.5]), axis=1, return_inverse=True)
+    return tuple(_jeffreys_rank(different, place.ravel(), own, level) for own in range(x.size))
 
 
-def _jeffreys_rank(a: Floats, b: Floats, own: int, level: float) -> Rank:
-    scores = betaincinv(a[own], b[own], (1 + NODES) / 2)
+def _jeffreys_rank(different: Floats, place: Codes, own: int, level: float) -> Rank:
+    a, b = different
+    scores = betaincinv(a[place[own]], b[place[own]], (1 + NODES) / 2)
+    higher = betaincc(a[:, None], b[:, None], scores)
     # Place k: the odds that k others are above, at each node.
-    odds = np.zeros((a.size, NODES.size))
+    odds = np.zeros((place.size, NODES.size))
     odds[0] = 1.0
-    for other in range(a.size):
+    for other in range(place.size):
         if other != own:
-            above = betaincc(a[other], b[other], scores)
+            above = higher[place[other]]
             odds[1:] = odds[1:] * (1 - above) + odds[:-1] * above
             odds[0] *= 1 - above
     shares = odds @ WEIGHTS / 2
     up_to = np.cumsum(shares)
     low, high = (int(np.searchsorted(up_to, tail - 1e-12)) + 1 for tail in ((1 - level) / 2, (1 + level) / 2))
-    mean = float(np.arange(1, a.size + 1) @ shares)
-    return Rank(mean, min(low, a.size), min(high, a.size), float(shares[0]))
+    mean = float(np.arange(1, place.size + 1) @ shares)
+    return Rank(mean, min(low, place.size), min(high, place.size), float(shares[0]))
 
 
 def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:

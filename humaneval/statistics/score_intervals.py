@@ -125,7 +125,7 @@ def paired_differences(
     little of π, and V holds what their answers have in common.
 
     Test: see `humaneval.statistics.paired_tests.paired_test`. It is exact, or its error is below a tenth of
-    the distance to the nearest of the p-values that are `decisive`.
+    the distance to the nearest of the p-values that are `decisive`. Where none is, see `sign_flip_test`.
 
     `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level
     outside 0..1.

@@ -37,6 +37,10 @@ CLOSE = 2.0**-11
 """Where the noise reaches no further and nothing is decided, all sums are listed if they are few enough."""
 SHARPER = 10.0
 """The error is below the distance to what decides by this factor."""
+FIRST, MOST = 512, 2**16
+"""Frequencies that are tried first, and at the most, where nothing is decided. With fewer sums than the
+`LISTED` p is exact."""
+LISTED = 2**13
 
 
 class FlipTest(NamedTuple):
@@ -44,6 +48,16 @@ class FlipTest(NamedTuple):
 
     p: float
     error: float = 0.0
+
+
+def largest(*tests: FlipTest) -> FlipTest:
+    """The largest p. A smaller one may be larger in truth, as far as its own error reaches.
+
+    >>> largest(FlipTest(0.25, 0.125), FlipTest(0.5), FlipTest(0.375, 0.25))
+    FlipTest(p=0.5, error=0.125)
+    """
+    most = max(tests, key=lambda one: one.p)
+    return FlipTest(most.p, max(one.p - most.p + one.error for one in tests))
 
 
 class _Bounds(NamedTuple):
@@ -115,8 +129,10 @@ def sign_flip_test(
 def _upper_tail(found: _Sizes, tail: int, decisive: Floats) -> _Bounds:
     """P(Σ ±size >= tail), exact if both bounds are the same."""
     span = min(found.reach, int(np.ceil(REACH * found.deviation)))
-    if span * found.sizes.size <= LATTICE:
+    if span * found.sizes.size <= LATTICE and (decisive.size or span <= LISTED):
         return _listed(_lattice(found, span, tail))
+    if not decisive.size:
+        return _near(found, span, tail)
     width = COARSEST
     bounds = _between(found, tail, width)
     while width > FINEST and not _decided(bounds, decisive):
@@ -172,6 +188,33 @@ def _characteristic(found: _Sizes, angles: Floats) -> Floats:
             alive, angles, product = alive[there], angles[there], product[there]
     whole[alive] = product
     return whole
+
+
+def _near(found: _Sizes, span: int, tail: int) -> _Bounds:
+    """Bounds of P(sum >= tail) from the fewest frequencies that can do: Selberg's polynomials, the closest
+    ones above and below the indicator of an arc on a circle (Vaaler 1985; Montgomery 1994, chapter 1).
+
+    The circle is so long that wrapping round does no harm. The arc is from between two sums to the far side,
+    where the terms of that end vanish, as sums are symmetric about 0.
+    """
+    tail += (tail - found.reach) % 2
+    if abs(tail) > span:
+        return _listed(0.0 if tail > 0 else 1.0)
+    period = 2.0 * (span + 1.0)
+    start, most, known = (tail - 1.0) / period, FIRST, np.empty(0)
+    while True:
+        number = np.arange(1, most + 1, dtype=np.float64)
+        angles = 2.0 * np.pi * number / period
+        known = np.concatenate([known, _characteristic(found, angles[known.size :])])
+        share, turns = number / (most + 1.0), 2.0 * np.pi * (number * start % 1.0)
+        step = (np.pi * share * (1.0 - share) / np.tan(np.pi * share) + share) / (np.pi * number)
+        ends = np.cos(turns) + 1.0 - 2.0 * (number % 2)
+        p = 0.5 - start - float((step * known) @ np.sin(turns))
+        error = (1.0 + float(((1.0 - share) * known) @ ends)) / (most + 1.0) + MISSED
+        wanted = max(1e-2 * p, 1e-5)
+        if error <= wanted or most >= MOST:
+            return _Bounds(max(0.0, p - error), min(1.0, p + error))
+        most = min(MOST, int(most * max(1.5, 1.1 * error / wanted)))
 
 
 def _halves(found: _Sizes) -> tuple[_Sizes, _Sizes] | None:

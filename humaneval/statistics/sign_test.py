@@ -18,7 +18,7 @@ from humaneval.statistics.intervals import Interval
 from humaneval.statistics.opponents import share_against
 from humaneval.statistics.paired_tests import FEW, HOPELESS, PairedTest
 from humaneval.statistics.score_intervals import score_intervals
-from humaneval.statistics.sign_flips import Alternative, FlipTest, sign_flip_test
+from humaneval.statistics.sign_flips import Alternative, FlipTest, largest, sign_flip_test
 from humaneval.statistics.two_way import TwoWay, t_test, two_way
 
 Ties: TypeAlias = Literal["left out", "half"]
@@ -140,7 +140,7 @@ def _tested(
     found = sign_flip_test(by_worker, alternative, mid=clusters >= FEW, decisive=decisive)
     if by_story.size < signs.size:
         other = sign_flip_test(by_story, alternative, mid=by_story.size >= FEW, decisive=decisive)
-        found = max(found, other, _two_way_t(signs, worker, story, alternative), key=lambda one: one.p)
+        found = largest(found, other, _two_way_t(signs, worker, story, alternative))
         name, clusters = BY_BOTH, min(clusters, by_story.size)
     note = ""
     if clusters <= HOPELESS:

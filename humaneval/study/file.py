@@ -23,7 +23,7 @@ from pydantic import (
 from humaneval.domain import LEVELS, MOST_SENTENCES, POSITIONS, InfillStatus, Role, rounded_up
 from humaneval.encodings import read_toml
 from humaneval.errors import HumanEvalError, SettingsError
-from humaneval.limits import read_whole
+from humaneval.limits import SYSTEMS, read_whole
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import (
     DETECT,
@@ -88,6 +88,9 @@ class DesignSection(_Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> DesignSection:
+        if len(self.generators) > SYSTEMS:
+            said = f"generators lists {len(self.generators):,} names; at most {SYSTEMS} are compared"
+            raise TogetherError(said, "design.generators")
         if twice := [name for name, times in Counter(self.generators).items() if times > 1]:
             raise TogetherError(f"generators lists {', '.join(twice)} twice", "design.generators")
         if not all(1 <= position <= MOST_SENTENCES for position in self.positions) or len(

@@ -166,6 +166,8 @@ class Ready(NamedTuple):
 
     forms: int
     planned: int
+    closed: bool
+    """Whether nobody can take part any more."""
 
     @property
     def complete(self) -> bool:
@@ -181,8 +183,10 @@ def ready(study: Study) -> Ready:
     )
     if not study.settings.design.pilot:  # a rehearsal's answers are left out of the scores
         found = found.where(AssignmentRow.endpoint.not_in(TEST_ENDPOINTS))
+    there = select(HitRow.closed_at.is_not(None)).where(HitRow.external_id.is_not(None))
     with reading(study.engine) as session:
-        return Ready(session.scalar(found) or 0, rows_in(session, study.id))
+        closed = set(session.scalars(there.where(HitRow.study_id == study.id)))
+        return Ready(session.scalar(found) or 0, rows_in(session, study.id), closed == {True})
 
 
 def no_responses(session: Session, study: StudyRow) -> InputError:

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from humaneval.text.abbreviations import (
@@ -182,10 +183,12 @@ class _Mark(NamedTuple):
     closes: bool
 
 
-def _marks_of_speech(text: str) -> list[_Mark]:
-    """The quotation marks of `text`, which close by their shape or by the white space around them."""
+@lru_cache(maxsize=8)
+def _marks_of_speech(text: str) -> tuple[_Mark, ...]:
+    """The quotation marks of `text`, which close by their shape or by the white space around them. They are
+    the same in every language, and a story file is tried in several."""
     found: list[_Mark] = []
-    straight = 0
+    straight, low = 0, "„" in text
     for match in _MARKS_OF_SPEECH.finditer(text):
         mark, at = match.group(), match.start()
         before, after = text[at - 1 : at] if at else " ", text[at + 1 : at + 2] or " "
@@ -196,10 +199,10 @@ def _marks_of_speech(text: str) -> list[_Mark]:
         elif mark in "»›«‹" and before.isspace() != after.isspace():  # Germans write »Halt!«
             closes = after.isspace()
         else:
-            closes = mark in "”»›」』》〉" or (mark == "“" and "„" in text)
+            closes = mark in "”»›」』》〉" or (mark == "“" and low)
             closes = closes or (mark in "«‹" and not before.isspace() and not before.isalnum())
         found.append(_Mark(at, closes))
-    return found
+    return tuple(found)
 
 
 class _Spot(NamedTuple):

@@ -7,16 +7,19 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine, select, update
 
 from humaneval.report.datasheet import Datasheet, Line, datasheet
 from humaneval.report.dossier import dossier
+from humaneval.statistics.pay import HourlyPay, Pay
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow
+from humaneval.store.types import now
 from humaneval.study.stored import open_study
 from tests.answered import answer
 from tests.commands import Command
@@ -65,6 +68,21 @@ def test_at_least_three_in_five_questions_carry_a_value_and_the_rest_is_listed(
     assert Path("d.md").read_text("utf-8") == text
     assert command("datasheet", answered, "--out", "d.json").code == 0
     assert json.loads(Path("d.json").read_text("utf-8")) == sheet.to_json()
+
+
+def test_a_form_that_two_clocks_call_sent_before_it_was_opened_has_no_time(
+    sqlite_engine: Engine, answered: str
+) -> None:
+    with writing(sqlite_engine) as session:
+        first, *others = session.scalars(select(AssignmentRow).order_by(AssignmentRow.id))
+        for row in (first, *others):
+            row.submitted_at = row.answered_at or now()
+            row.opened_at = row.submitted_at + timedelta(hours=100 if row is first else -1)
+    shown = dossier(open_study(sqlite_engine, answered))
+    assert isinstance(shown.pay, Pay)
+    assert isinstance(shown.pay.work_time, HourlyPay)
+    assert (shown.pay.work_time.unknown, shown.pay.work_time.seconds) == (1, 3600 * len(others))
+    assert shown.data.money.median_seconds == 3600
 
 
 def test_what_a_stranger_named_is_no_markdown(sqlite_engine: Engine, answered: str) -> None:

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 from humaneval.errors import UsageError
 from humaneval.report import verdicts
+from humaneval.scoring import comparisons
 from humaneval.scoring.comparisons import Comparison, Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
 from humaneval.scoring.verdicts import decide
+from humaneval.statistics import sign_flips
 from humaneval.statistics.intervals import Interval
-from humaneval.statistics.multiplicity import benjamini_hochberg, holm
+from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, holm
 
 BETTER = re.compile(r"\b(higher|lower|better|worse|above|below|outperform\w*|beats?)\b", re.I)
 
@@ -64,6 +66,52 @@ def test_systems_are_one_family_and_below_human_another_and_control_is_in_none()
     assert found(table, "x", "y").verdict == "b_higher"
     assert found(table, "y", "z").verdict == "inconclusive"
     assert {one.verdict for one in second} == {"b_higher"}
+
+
+def judged_by_some(systems: int) -> pd.DataFrame:
+    """Each annotator judges some of the systems, each of them differently often: sums too many to list."""
+    rng = np.random.default_rng(systems)
+    rows = []
+    for annotator in range(40):
+        for name in rng.permutation(systems)[: rng.integers(2, 7)].tolist():
+            for _ in range(rng.integers(1, 4)):
+                choice = 1 if rng.random() < 0.75 - 0.05 * name else 2
+                rows.append((f"w{annotator}", f"s{len(rows)}", f"system {name:02}", 1, choice))
+    return pd.DataFrame(rows, columns=["worker", "story", "generator", "position", "choice"])
+
+
+@pytest.mark.parametrize("adjust", ["holm", "benjamini-hochberg", "none"])
+def test_verdicts_of_many_systems_are_those_of_close_p_values_for_a_fraction_of_the_work(
+    adjust: Adjust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, frequencies = judged_by_some(9), []
+    whole = sign_flips._characteristic
+    monkeypatch.setattr(
+        sign_flips,
+        "_characteristic",
+        lambda found, angles: (frequencies.append(angles.size), whole(found, angles))[1],
+    )
+
+    def scored(each: int, level: float) -> tuple[Comparison, ...]:
+        frequencies.clear()
+        monkeypatch.setattr(comparisons, "EACH", each)
+        return score(frame, Rule(control="none"), level=level, declared=Declared(adjust=adjust)).comparisons
+
+    roughly, level = scored(28, 0.95), 0.95
+    near = max((one for one in roughly if one.p < 0.4), key=lambda one: one.p_error / one.p)
+    if adjust == "none":
+        # A level at which a verdict hangs on a p that is roughly known.
+        level = 1 - 1.004 * near.p
+    found = scored(28, level)
+    few = sum(frequencies)
+    closely = scored(36, level)
+    assert sum(frequencies) > 5 * few
+    assert [one.verdict for one in found] == [one.verdict for one in closely]
+    for one, same in zip(found, closely, strict=True):
+        assert abs(one.p - same.p) <= one.p_error + same.p_error + 1e-12
+    if adjust == "none":
+        (again,) = [one for one in found if (one.a, one.b) == (near.a, near.b)]
+        assert again.p_error < near.p_error
 
 
 def test_only_declared_pairs_are_compared() -> None:

@@ -10,16 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
 from humaneval.domain import Role
-from humaneval.errors import InputError
+from humaneval.errors import InputError, SettingsError
+from humaneval.foreign.judged import VALUE
+from humaneval.foreign.ordinal_scales import ordinal
+from humaneval.limits import SYSTEMS
 from humaneval.report import verdicts
 from humaneval.report.terminal.counts import render_counts
 from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.from_counts import TEST, CountLine, CountTable, read_counts, score_counts
+from humaneval.scoring.scores import score
 from humaneval.statistics.intervals import wilson
+from humaneval.study.file import read_study_file
 
 PUBLISHED = [
     CountLine("Control", Role.CONTROL, 0, 95),
@@ -167,3 +174,21 @@ def test_X06_two_spellings_of_the_control_are_not_two_generators() -> None:
     with pytest.raises(InputError, match="the generators Control, control differ only in case"):
         score_counts([*counts, CountLine("a", Role.SYSTEM, 4, 9)])
     assert len(score_counts([CountLine(name, Role.SYSTEM, 4, 9) for name in ("a", "A")]).scores) == 2
+
+
+def test_a_column_that_does_not_name_the_systems_is_refused_in_one_line_wherever_pairs_are_made() -> None:
+    names = [f"{place}" for place in range(SYSTEMS + 1)]
+    lines = [CountLine(name, Role.SYSTEM, 1, 2) for name in names]
+    table = pd.DataFrame({"worker": names, "story": names, "generator": names, "position": 1, "choice": 1})
+    judged = pd.DataFrame({"generator": names, VALUE: "3"})
+    for compare in (
+        lambda: score_counts(lines),
+        lambda: score(table, Rule(control="none")),
+        lambda: score(table.assign(other="one more", question="prefer").iloc[1:], Rule(control="none")),
+        lambda: ordinal(judged, ["generator"]),
+        lambda: read_study_file(
+            None, overrides={"design": {"generators": names, "control": "0", "human": "1"}}
+        ),
+    ):
+        with pytest.raises((InputError, SettingsError), match=f"at most {SYSTEMS} are compared"):
+            compare()

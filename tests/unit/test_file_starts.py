@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from humaneval.csv_file import read_csv_file
+from humaneval.csv_file import Kept, read_csv_file
 from humaneval.encodings import NOT_TEXT
 from humaneval.errors import InputError
 from humaneval.foreign import Options
@@ -38,3 +39,9 @@ def test_X53_a_file_that_is_no_text_is_named_alike_at_every_door(
     else:
         assert told.value.message.startswith(f"{path} is {start[1]}, not ")
         assert told.value.hint == start[2]
+
+
+def test_a_row_that_is_kept_has_no_room_to_grow() -> None:
+    kept = Kept("table.csv")
+    kept.add(1, [str(number) for number in range(9)])
+    assert sys.getsizeof(kept.rows[0]) <= sys.getsizeof([None] * 10)

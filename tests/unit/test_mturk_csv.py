@@ -76,6 +76,8 @@ def test_answers_with_a_column_for_each_option_are_the_options_that_are_true(tmp
         ("Sun Nov 29 23:34:25 CEST 2026", datetime(2026, 11, 29, 21, 34, 25, tzinfo=UTC)),
         ("Sun Nov 29 23:34:25 XYZ 2026", None),
         ("Sun Nov 31 23:34:25 UTC 2026", None),
+        ("Fri Jan 01 00:00:00 PST 9999", None),
+        ("Mon Jan 01 00:00:00 UTC 0001", None),
         ("2022-07-23", None),
         ("", None),
     ],
@@ -86,11 +88,14 @@ def test_times_with_the_name_of_a_zone_are_read_and_others_are_left_open(
     assert moment(text) == expected
 
 
-def test_a_time_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    line = [*LINE[:5], "yesterday", *LINE[6:]]
-    found = read_results(table(tmp_path, line))
-    assert found.lines[0].submission.submitted_at is None
-    assert "1 line without a time that can be read" in found.notes[-1]
+@pytest.mark.parametrize(
+    "text", ["yesterday", "Sat Jul 23 10:08:10 PDT 9999", "Sat Jul 23 10:08:09 PDT 2022"]
+)
+def test_a_time_that_cannot_be_right_is_said_with_its_line(tmp_path: Path, text: str) -> None:
+    line = [*LINE[:5], text, *LINE[6:]]
+    found = read_results(table(tmp_path, LINE, line))
+    assert found.lines[1].submission.submitted_at is None
+    assert "1 line without a time that can be right: 3" in found.notes[-1]
 
 
 REFUSED = [

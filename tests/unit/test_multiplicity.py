@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 from humaneval.errors import InputError
-from humaneval.statistics.multiplicity import benjamini_hochberg, holm
+from humaneval.statistics.arrays import Floats
+from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, holm, turning_point
 
 QUICK = settings(max_examples=40, deadline=None)
 
@@ -84,3 +85,26 @@ def test_what_is_no_p_value_is_refused(adjust: object) -> None:
         adjust([0.1, 1.2])
     with pytest.raises(InputError, match="as one column"):
         adjust([[0.1, 0.2]])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 0.1), st.floats(0, 0.02), st.floats(0, 1)), min_size=1, max_size=12),
+    st.sampled_from(["holm", "benjamini-hochberg", "none"]),
+)
+def test_where_no_p_has_the_turning_point_between_its_bounds_none_changes_a_verdict(
+    drawn: list[tuple[float, float, float]], adjust: Adjust
+) -> None:
+    low = np.array([p for p, _, _ in drawn])
+    width, place = (np.array(column) for column in list(zip(*drawn, strict=True))[1:])
+
+    def rejected(p: Floats) -> list[bool]:
+        how = {"holm": holm, "benjamini-hochberg": benjamini_hochberg, "none": np.asarray}[adjust]
+        return [bool(one <= 0.05 + 1e-12) for one in how(p)]
+
+    high = low + width
+    while ((low <= (turn := turning_point(low, high, 0.05, adjust))) & (turn < high)).any():
+        # As if they were found exactly.
+        near = (low <= turn) & (turn < high)
+        high[near] = low[near] = (low + place * (high - low))[near]
+    assert rejected(low) == rejected(high) == rejected(low + place * (high - low))

@@ -253,6 +253,17 @@ def test_what_a_panel_says_is_kept_without_the_persons_code_and_the_token() -> N
     assert "T0KEN" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["leak@Two/=", "leak%40Two%2F%3D", "leak%2540two%252f%253d", "leak&#64;Two&sol;=", r"leak\u0040Two\/="],
+)
+def test_a_persons_id_is_hidden_in_a_reply_however_pages_write_it(written: str) -> None:
+    for page in (f"no credit for {written}", "." * 294 + f" {written}", sona_reply("", written)):
+        with pytest.raises(PlatformError) as caught:
+            read_reply(SONA, 200, page, ["leak@Two/="])
+        assert "leak" not in caught.value.message
+
+
 def test_a_panel_without_an_element_to_look_at_says_yes_with_its_status() -> None:
     plain = study(postback_url="https://p.example/done?id={worker}")
     assert read_reply(plain, 204, "", []) == "HTTP 204"
@@ -278,6 +289,17 @@ def test_P27_a_list_without_the_column_of_ids_is_refused_with_the_columns_that_i
     with pytest.raises(InputError, match="has no column 'PROLIFIC_PID'; it has: Name, Code") as caught:
         read_list(path, study())
     assert "panel.list_worker" in caught.value.hint
+
+
+def test_an_outcome_at_which_list_done_comes_to_no_end_is_told_and_not_done(tmp_path: Path) -> None:
+    file = study(
+        {"list_outcome": "State", "list_done": "ok|(a+)+b"}, panel="cloudresearch", completion_code="C"
+    )
+    path = tmp_path / "list.csv"
+    path.write_text(f"participantId,State\nA,OK\nB,{'a' * 60}\n", encoding="utf-8")
+    found = read_list(path, file)
+    assert [(line.worker, line.is_done) for line in found.lines] == [("A", True), ("B", False)]
+    assert "panel.list_done came to no end at" in found.notes[-1]
 
 
 def test_C40_whoever_excludes_studies_by_a_panel_that_knows_nobody_again_reads_so() -> None:

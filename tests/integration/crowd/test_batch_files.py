@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.simulated.annotator import Crowd, Skills, crowd_for
 from humaneval.simulated.browser import parse_page
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.responses import response_lines
 from humaneval.store.tables import OutboxRow
 from humaneval.study.create import create_study
@@ -200,3 +200,15 @@ def test_a_text_with_variables_markup_and_emoji_is_shown_as_it_is(
         layout = layout.replace(f"${{{name}}}", value)
     (form,) = parse_page("", 200, f"<form>{layout}</form>").forms
     assert {form.choices[f"choice-{place}"][1].label for place in range(1, 5)} == {ODD}
+
+
+def test_an_interrupted_publish_is_advised_with_a_folder(
+    batch: Engine, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    again = "publish study --to csv --out FOLDER"
+    assert command(*again.split()).code == 0
+    with writing(batch) as session:
+        session.execute(update(OutboxRow).values(state="pending", attempts=0))
+    assert f"none was sent.\nNext: humaneval {again}\n" in command("status", "study").out
+    assert command(*again.split()).code == 0

@@ -18,9 +18,11 @@ from humaneval.crowd.published_hits import up
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.report.phrases import early
 from humaneval.store.engine import reading
 from humaneval.store.responses import response_lines
 from humaneval.store.tables import HitRow, OutboxRow
+from humaneval.study.scores import ready
 from humaneval.study.stored import get_study, open_study
 
 
@@ -219,6 +221,10 @@ def test_a_study_that_is_closed_wherever_it_was_up_is_not_enlarged(
     close(sqlite_engine, platform)
     refused = verb(*add)
     assert (refused.code, "was closed at local" in refused.err) == (2, True)
+    assert early(*ready(open_study(sqlite_engine, "study"))).startswith(
+        "0 of 4 forms of the design are in. The study is closed, and gets no more"
+    )
     assert "To ask more people, make another study" in refused.err
     assert verb("publish", "study", "--to", "link").code == 0
+    assert "wait for all" in early(*ready(open_study(sqlite_engine, "study")))
     assert "publish study --to link" in verb(*add).out

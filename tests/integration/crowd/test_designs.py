@@ -129,17 +129,21 @@ def test_publish_puts_up_hits_for_the_new_rows_alone(
 
 
 def test_lost_rows_that_are_handed_out_again_are_not_taken_for_new_ones(
-    sqlite_engine: Engine, put_up: Callable, work_at: Callable, platform: MTurk
+    sqlite_engine: Engine, put_up: Callable, work_at: Callable, platform: MTurk, verb: Callable
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 3, "top_up": "auto"})
     work_at(sqlite_engine, up.preview, "Ada", attentive=False)
     collect_work(open_study_at(sqlite_engine, "study", platform))
     review_work(open_study(sqlite_engine, "study"), "local")
     enlarge(open_study(sqlite_engine, "study"), 2)
+    said = verb("status", "study").out
+    assert "2 new forms of the enlarged study not put up yet." in said
+    assert "Next: humaneval publish study --to local\n" in said
     plan = plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert plan.assignments == 3  # two new rows, one lost
     assert plan_hits(open_study_at(sqlite_engine, "study", platform)).assignments == 3
     publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=up.forms)
+    assert "new form" not in verb("status", "study").out
     assert plan_hits(open_study_at(sqlite_engine, "study", platform)).hits == 0
 
 

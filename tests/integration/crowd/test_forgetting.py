@@ -42,6 +42,7 @@ from humaneval.store.tables import (
 )
 from humaneval.store.types import now
 from humaneval.study.stored import open_study
+from tests.integration.crowd.test_crowds import statements
 
 
 def paid(engine: Engine, put_up: Callable, person: Callable, platform: MTurk) -> StudyAtPlatform:
@@ -161,6 +162,23 @@ def test_people_who_never_had_a_form_are_purged_once_what_was_written_about_them
         assert session.scalars(select(WorkerIdentityRow)).all() == []
         assert "THEIRREASON" not in str([row.request for row in session.scalars(select(OutboxRow))])
     assert block_workers(at, [first], reason="x").before == 1  # they are still known, and blocked
+
+
+def test_people_who_never_had_a_form_are_looked_up_together(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    at = open_study_at(sqlite_engine, "study", platform)
+
+    def asked() -> int:
+        with statements(sqlite_engine) as sent:
+            assert not purge(sqlite_engine, now(), now(), dry_run=True).nothing
+        return len(sent)
+
+    exclude_workers(at, [person("Ada").id, person("Ben").id])
+    two = asked()
+    exclude_workers(at, [person(name).id for name in ("Cleo", "Dan", "Eva", "Finn", "Gus")])
+    assert asked() == two
 
 
 def test_people_who_came_and_got_no_form_are_purged_once_that_is_long_ago(

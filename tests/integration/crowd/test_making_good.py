@@ -337,6 +337,24 @@ def test_C80_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody
     assert notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER, again=True).sent == 1
 
 
+def test_C80_a_letter_that_another_program_is_sending_is_not_sent_again(
+    sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
+) -> None:
+    worker = paid(sqlite_engine)
+    seen: list[Notified] = []
+
+    def meanwhile(**_: Any) -> None:
+        if not seen:
+            seen.append(Notified(0, 0, {}, ()))
+            there = open_study_at(sqlite_engine, "study", platform)
+            seen.append(notify_workers(there, **LETTER, again=True))
+
+    platform.once.meta.events.register("before-send.mturk.NotifyWorkers", meanwhile)
+    assert notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER).sent == 1
+    assert seen[1:] == [Notified(0, 0, {}, (worker,))]
+    assert troubles.seen.count("NotifyWorkers") == 1
+
+
 @pytest.mark.parametrize(
     "letter", [{"subject": "x" * 201}, {"text": "x" * 4097}, {"text": "🎉"}, {"text": " "}]
 )

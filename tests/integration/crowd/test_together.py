@@ -8,11 +8,13 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, inspect, select, update
 
 from humaneval.crowd import claims_together
+from humaneval.crowd.admission import find_claims
 from humaneval.crowd.claims import Opened, Outcome, Visit, open_in
 from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.found_hit import FoundHit, find_hit
@@ -105,6 +107,49 @@ def test_people_who_come_at_once_get_the_next_rows_in_few_statements(planned: En
     with reading(planned) as session:
         held = session.scalars(select(AssignmentRow.row_id).where(AssignmentRow.holds_row)).all()
         assert len(held) == len(set(held))
+
+
+def test_people_who_come_at_once_share_statements_where_a_form_ran_out(planned: Engine) -> None:
+    hits = hits_of(planned)
+    before = opened(planned, [(hits[0], visit(f"W{number}")) for number in range(6)])
+    with writing(planned) as session:
+        gone = update(AssignmentRow).where(AssignmentRow.id == before[2].assignment_id)
+        session.execute(gone.values(holds_row=False, state="superseded", lease_until=START))
+    late = START + timedelta(minutes=2)
+    with statements(planned) as seen:
+        found = opened(planned, [(hits[1], visit(f"X{number}", now=late)) for number in range(4)])
+    assert len(seen) <= 12, "\n".join(seen)
+    first = before[0].row_id
+    assert [each.row_id - first for each in found] == [2, 6, 7, 8]
+
+
+def test_to_find_what_a_person_has_it_does_not_matter_how_many_others_came(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 90})
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    hits = hits_of(sqlite_engine)
+
+    def steps() -> int:
+        taken = [0]
+
+        def step() -> None:
+            taken[0] += 1
+
+        with connected(sqlite_engine) as connection:
+            worker = connection.scalar(select(WorkerRow.id).order_by(WorkerRow.id))
+            assert worker is not None
+            driver: Any = connection.connection.driver_connection
+            driver.set_progress_handler(step, 1)
+            (mine,) = find_claims(connection, hits[0], worker, "3W0").all
+            driver.set_progress_handler(None, 1)
+        assert mine.external_id == "3W0"
+        return taken[0]
+
+    opened(sqlite_engine, [(hits[0], visit("W0"))])
+    few = steps()
+    opened(sqlite_engine, [(hits[number // 9], visit(f"W{number}")) for number in range(9, 90)])
+    assert steps() < 2 * few
 
 
 @pytest.fixture

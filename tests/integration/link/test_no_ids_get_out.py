@@ -188,12 +188,12 @@ def test_a_platforms_words_about_a_worker_are_told_with_the_pseudonym(
         intent = intent_of(row)
 
     def refuse() -> None:
-        raise PlatformError(f"no such workers: {', '.join(ids[:3])}; '{ids[3]}'.", nothing_done=True)
+        raise PlatformError(f"no such workers: {', '.join(ids[:3])}; '{ids[3]}'; AWOR…", nothing_done=True)
 
     with pytest.raises(PlatformError) as caught:
         perform(sqlite_engine, intent, refuse, lambda session, _: {})
     *three, fourth = names.values()
-    expected = f"no such workers: {', '.join(three)}; '{fourth}'."
+    expected = f"no such workers: {', '.join(three)}; '{fourth}'; …"
     assert caught.value.message == str(caught.value) == expected
     with reading(sqlite_engine) as session:
         assert session.scalars(select(type(row).error)).one() == expected

@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.crowd.advice import progress_lines
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.link import Invitation
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
@@ -20,6 +22,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow
+from humaneval.study.enlarge import enlarge
 from humaneval.study.stored import open_study, study_key
 from tests.commands import Command
 from tests.integration.link.people import begin, take
@@ -148,3 +151,23 @@ def test_in_words_and_as_json(
     assert f"link: 3 of 6 submitted, 3 usable; about done at {done_at:%Y-%m-%d}" in said
     assert " UTC; spent $0.00." in said
     assert "1 of 1 link up" in said
+
+
+@pytest.mark.parametrize("audience", ["open", "panel", "personal"])
+def test_forms_that_were_added_are_named_until_a_link_leads_to_them(
+    sqlite_engine: Engine, by_link: Callable, audience: str
+) -> None:
+    study = by_link(sqlite_engine, design={"annotators": 4})
+    if audience == "personal":
+        study.invite(*(Invitation("personal", f"person {name}", 1) for name in "abcd"))
+    else:
+        study.panel_link() if audience == "panel" else study.open_link()
+    enlarge(open_study(sqlite_engine, study.name), 4)
+    (line,) = study_status(open_study(sqlite_engine, study.name))
+    (said,) = [each for each in progress_lines(line, "x", BEGAN) if "new forms" in each.before]
+    wanted = {"open": "--places 8", "panel": "--panel --places 8", "personal": ""}[audience]
+    assert (line.added, said.command) == (4, wanted and f"humaneval publish x --to link {wanted}")
+    assert ("add people to your list" in str(said)) == (audience == "personal")
+    if audience == "open":
+        study.open_link(8)
+        assert study_status(open_study(sqlite_engine, study.name))[0].added == 0

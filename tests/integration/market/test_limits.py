@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -136,9 +136,52 @@ def test_a_call_goes_on_although_many_deadlines_are_left(
     assert stands == ["Assignable"] * 3
     assert ada.submit(late, choice="1").status == 409
     assert grace.post(f"/hits/{hits[1]['HITId']}/accept", csrf=grace.csrf()).status == 409
+    group = new_hit(LifetimeInSeconds=3600, AssignmentDurationInSeconds=60)["HITGroupId"]
+    asked = {"groupId": group, "csrf": grace.csrf()}
+    assert grace.post(f"/hits/{hits[1]['HITId']}/accept", **asked).status == 303
     monkeypatch.undo()
     stands = [mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] for hit in hits]
     assert stands == ["Reviewable"] * 3
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_one_call_applies_deadlines_and_others_wait_for_it_only_if_few_are_left(
+    engine: Engine,
+    server: MarketServer,
+    clock: Any,
+    new_hit: NewHit,
+    monkeypatch: pytest.MonkeyPatch,
+    behind: bool,
+) -> None:
+    new_hit(LifetimeInSeconds=60)
+    clock.pass_time(hours=1)
+    market, inside, go = Market(engine, Mode.LOCAL, clock), Event(), Event()
+    if behind:
+        with monkeypatch.context() as patched:
+            patched.setattr(operations, "CATCH_UP_SECONDS", -1.0)
+            market.perform("GetAccountBalance", {})
+    monkeypatch.setattr(operations, "CATCH_UP_SECONDS", PATIENCE)
+
+    def let_time_pass(*given: Any) -> bool:
+        inside.set()
+        assert go.wait(PATIENCE)
+        return deadlines.let_time_pass(*given)
+
+    monkeypatch.setattr(operations, "let_time_pass", let_time_pass)
+
+    def ask() -> str:
+        return str(market.perform("ListHITs", {})["HITs"][0]["HITStatus"])
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(ask)
+        assert inside.wait(PATIENCE)
+        second = pool.submit(ask)
+        with suppress(TimeoutError):
+            second.result(PATIENCE if behind else 0.05)
+        assert second.done() == behind
+        go.set()
+        assert first.result(PATIENCE) == "Reviewable"
+        assert second.result(PATIENCE) == ("Assignable" if behind else "Reviewable")
 
 
 def test_a_person_who_takes_part_asks_the_database_little(
