@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable
 from threading import Event, Thread
 
 import pytest
-from sqlalchemy import Engine, event, insert
+from sqlalchemy import Engine, event, func, insert, select
 from werkzeug.test import Client
 
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
-from humaneval.store.tables import AnswerRow, AssignmentRow, PaymentRow, WorkerRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, PaymentRow, ResponseRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.stored import open_study
 from humaneval.web.app import create_app
@@ -103,6 +104,21 @@ def test_forms_and_payments_are_counted_by_the_database(half: Pages, page: str) 
     for kind in (AssignmentRow, PaymentRow, AnswerRow):
         event.remove(kind, "load", note)
     assert len(loaded) < 10
+
+
+def test_many_answers_to_a_passage_come_in_pages_and_are_counted_together(half: Pages) -> None:
+    many_more(half.engine)
+    one = {"passage_id": 1, "place": 1, "choice": 2, "seconds": 9.0, "shown_hash": "", "source": "server"}
+    with writing(half.engine) as session:
+        already = session.scalar(select(func.count()).where(ResponseRow.passage_id == 1)) or 0
+        session.execute(insert(ResponseRow), [{"assignment_id": 1000 + each} | one for each in range(120)])
+    first, last = (half.get(f"study/study/passages/1?page={number}") for number in (1, 3))
+    total = already + 120
+    assert f"{total} answers collected" in first
+    assert f"Page 3 of 3, {total} answers" in last
+    assert (first.count('<th scope="row"><a'), last.count('<th scope="row"><a')) == (50, total - 100)
+    given = [int(each) for each in re.findall(r'<td class="n">(\d+)</td></tr>', last.split("Answers to")[0])]
+    assert (sum(given), max(given) >= 120) == (total, True)
 
 
 def test_the_figures_of_a_large_study_are_counted_once_for_all_who_look(

@@ -205,7 +205,7 @@ def passages(name: str) -> Response:
 def passage(name: str, number: int) -> Response:
     """One of them, with all answers to it."""
     opened = _opened(name)
-    found = of_study.passage(opened, number) if number < 2**31 else None
+    found = of_study.passage(opened, number, _number()) if number < 2**31 else None
     return page("passage.html", study=opened, passage=found or abort(404))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,8 +12,9 @@ from sqlalchemy.orm import Session, aliased, joinedload
 from humaneval.crowd.review import would_exclude
 from humaneval.crowd.worker_flags import stood_out
 from humaneval.domain import Role
-from humaneval.scoring.questions.question import Answer, Truth
+from humaneval.scoring.questions.question import Truth
 from humaneval.store.engine import reading
+from humaneval.store.responses import READ_TOGETHER
 from humaneval.store.tables import (
     COLLECTED,
     AssignmentRow,
@@ -26,6 +28,9 @@ from humaneval.study.asked import Asked, asked_by
 from humaneval.study.signs import signs_of
 from humaneval.study.stored import Study
 from humaneval.web.requester.render import PER_PAGE, Paged
+
+Fields = tuple[tuple[str, int], ...]
+"""An answer: the value of each field."""
 
 _other = aliased(GeneratorRow)
 _WHOLE = [joinedload(each) for each in (PassageRow.story, PassageRow.generator, PassageRow.other_generator)]
@@ -78,7 +83,8 @@ class Passage(NamedTuple):
     by_machine: range
     """The numbers of the sentences that were replaced, or held out."""
     given: list[Given]
-    answers: list[AnswerTo]
+    answers: Paged[AnswerTo]
+    """A page of them."""
 
 
 class Given(NamedTuple):
@@ -143,7 +149,7 @@ def passages(study: Study, page: int, generator: str = "") -> Paged[Listed]:
     )
 
 
-def passage(study: Study, passage_id: int) -> Passage | None:
+def passage(study: Study, passage_id: int, page: int) -> Passage | None:
     """One passage of the study; None if there is none with this id."""
     with reading(study.engine) as session:
         row = session.scalar(
@@ -156,9 +162,11 @@ def passage(study: Study, passage_id: int) -> Passage | None:
         asked, count = asked_by(study.settings), len(row.sentences)
         names = _names(row)
         truth = Truth(tuple(names), Role(row.role), row.position, count, study.settings.design.control)
-        lines = _lines(session, passage_id)
-        told = [asked.answer(line.choice, line.answer, count) for line in lines]
-        found = [(asked.said(answer, count), asked.found(truth, answer)) for answer in told]
+        told = _told(session, passage_id, asked, count)
+        paged = Paged[AnswerTo].at(page, told.total())
+        lines = _lines(session, passage_id, paged.offset)
+        shown = [asked.answer(line.choice, line.answer, count) for line in lines]
+        found = [(asked.said(answer, count), asked.found(truth, answer)) for answer in shown]
         return Passage(
             row.id,
             row.story.key,
@@ -171,12 +179,23 @@ def passage(study: Study, passage_id: int) -> Passage | None:
             row.alternative or "",
             range(row.position, (count if asked.question.rest else row.position) + 1),
             _given(asked, told, count),
-            _answers(session, study, lines, found),
+            paged.of(_answers(session, study, lines, found)),
         )
 
 
-def _lines(session: Session, passage_id: int) -> Sequence[Any]:
-    """The collected answers to a passage, as stored, each with its assignment and worker."""
+def _told(session: Session, passage_id: int, asked: Asked, sentences: int) -> Counter[Fields]:
+    """How often each answer was given to a passage."""
+    lines = session.execute(
+        select(ResponseRow.choice, ResponseRow.answer)
+        .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+        .where(ResponseRow.passage_id == passage_id, AssignmentRow.state.in_(COLLECTED)),
+        execution_options={"yield_per": READ_TOGETHER},
+    )
+    return Counter(tuple(asked.answer(choice, answer, sentences).items()) for choice, answer in lines)
+
+
+def _lines(session: Session, passage_id: int, offset: int) -> Sequence[Any]:
+    """A page of the collected answers to a passage, as stored, each with its assignment and worker."""
     return session.execute(
         select(
             AssignmentRow.id,
@@ -194,6 +213,8 @@ def _lines(session: Session, passage_id: int) -> Sequence[Any]:
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .where(ResponseRow.passage_id == passage_id, AssignmentRow.state.in_(COLLECTED))
         .order_by(ResponseRow.id)
+        .limit(PER_PAGE)
+        .offset(offset)
     ).all()
 
 
@@ -220,14 +241,14 @@ def _answers(
     ]
 
 
-def _given(asked: Asked, answers: Sequence[Answer], sentences: int) -> list[Given]:
+def _given(asked: Asked, told: Counter[Fields], sentences: int) -> list[Given]:
     """How often each answer was given, of each field."""
     question, settings = asked
     fields = question.fields(settings, sentences)
     return [
         Given(
             question.said(field.name, value, settings, sentences),
-            sum(answer.get(field.name) == value for answer in answers),
+            sum(number for answer, number in told.items() if (field.name, value) in answer),
         )
         for field in fields
         for value in range(1, field.values + 1)
