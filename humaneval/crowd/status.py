@@ -274,11 +274,10 @@ def _counted(session: Session, query: Select[*tuple[Any, ...]]) -> Sequence[Any]
 def _status(study: Study, endpoint: str, records: _Records, moment: datetime, there: There) -> EndpointStatus:
     hits, work = records.at(endpoint)
     collected = [each for each in work if each.state in COLLECTED and not each.is_stray]
-    by_link = endpoint == "link"
+    by_link, gone = endpoint == "link", there.gone | known_gone(study, endpoint)
     arrived = [each for each in work if has_arrived(each, there.new)]
     submitted = [*collected, *arrived]
     new = number_of(arrived) if by_link else len(there.new)
-    gone = there.gone | known_gone(study, endpoint)
     places = sum(hit.assignments for hit in hits)
     began = min((each.began for each in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
@@ -286,11 +285,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
     to_approve = new + number_of(each for each in collected if each.state == "submitted")
-    answered = number_of(each for each in work if each.state == "answered")
-    left_out: Counter[str] = Counter()
-    for each in collected:
-        left_out[each.why_unusable] += each.number
-    usable = left_out.pop("", 0)
+    left_out = _by_reason(collected)
     return EndpointStatus(
         endpoint=endpoint,
         hits=len(hits),
@@ -303,13 +298,13 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         added=_added(endpoint, hits, places, records),
         audience=next((hit for hit in hits if hit.external_id is None), hits[-1]).audience,
         opened=sum(each.opened for each in work),
-        answered=answered - (0 if by_link else number_of(arrived)),
+        answered=_answered(work, there),
         lost=number_of(each for each in work if each.hit_id in gone),
         not_collected=new,
         crowded_out=_crowded_out(work, places, records.rows) if by_link else 0,
         submitted=number_of(collected) + new,
         approved=number_of(each for each in collected if each.state == "approved"),
-        usable=usable,
+        usable=left_out.pop("", 0),
         left_out=left_out,
         about_done_at=None if closed else about_done(number_of(collected) + new, planned, began, moment),
         unconfirmed=records.writes.get((endpoint, "pending"), 0),
@@ -336,6 +331,19 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         unsure_told=records.told.get((endpoint, True), 0),
         silent=there.silent,
     )
+
+
+def _answered(work: Iterable[Forms], there: There) -> int:
+    answered = [each for each in work if each.state == "answered"]
+    return number_of(each for each in answered if each.endpoint == "link" or not has_arrived(each, there.new))
+
+
+def _by_reason(collected: Iterable[Forms]) -> Counter[str]:
+    """Why forms do not count, and how many each; no words stand for those that do."""
+    found = Counter[str]()
+    for each in collected:
+        found[each.why_unusable] += each.number
+    return found
 
 
 def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records) -> int:
