@@ -13,7 +13,7 @@ import click
 
 from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
 from humaneval.crowd.doctor import Finding, look, said_by
-from humaneval.crowd.published_hits import hits_of, up
+from humaneval.crowd.published_hits import go_on_command, hits_of, up
 from humaneval.errors import HumanEvalError
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.running.listening import Listening, find
@@ -74,11 +74,13 @@ def _steps(app: App, findings: Sequence[Finding], study: str | None, endpoint: s
 
 
 def _next(app: App, study: str, endpoint: str) -> str:
-    opened, files = app.study(study), ["--out", "FOLDER"] * (endpoint == "csv")
+    opened = app.study(study)
     with reading(app.engine) as session:
-        if any(hit.closed_at for hit in hits_of(session, opened, endpoint)):
-            return command("study", "create", "NAME")  # what is closed stays so
-    return put_up(opened) if endpoint == "local" else command("publish", study, "--to", endpoint, *files)
+        hits = hits_of(session, opened, endpoint)
+    if any(hit.closed_at for hit in hits):
+        return command("study", "create", "NAME")  # what is closed stays so
+    audience = hits[-1].audience if hits else ""
+    return put_up(opened) if endpoint == "local" else go_on_command(study, endpoint, audience)
 
 
 def _python() -> Finding:

@@ -24,7 +24,7 @@ from humaneval.crowd.link import (
 from humaneval.crowd.panels import require_secret
 from humaneval.crowd.publish import PublishResult, moved_links, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
-from humaneval.crowd.published_hits import links_of
+from humaneval.crowd.published_hits import go_on_command, links_of
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
@@ -56,6 +56,7 @@ def publish_links(
         refuse_place(links.out, keys)
     if links.panel and isinstance(at.platform, Link):
         require_secret(at.settings, at.platform.panel_secret)
+    _refuse_open_link(at, links)
     listed = _read(links.people) if links.people else None
     invitations = _invitations(at.study, links, listed)
     plan = plan_hits(at, invitations=invitations, top_up=top_up, dry_run=options.dry_run)
@@ -148,6 +149,26 @@ def _refuse_together(links: LinkOptions) -> None:
         and (people.resolve() == out.resolve() or out.is_dir() or not out.absolute().parent.is_dir())
     ):
         raise UsageError(f"{out} cannot be written", "Name a new file in an existing folder with --out.")
+
+
+def _refuse_open_link(at: StudyAtPlatform, links: LinkOptions) -> None:
+    """Raise UsageError if links for certain people are planned and not made, and these options name no
+    people: who only wants to go on would open the study to everybody."""
+    if links.people or links.panel or links.places:
+        return
+    of_study = (HitRow.study_id == at.id, HitRow.endpoint == at.endpoint, HitRow.closed_at.is_(None))
+    certain = HitRow.audience.in_(("personal", "panel"))
+    planned = select(HitRow.audience).where(*of_study, certain, HitRow.external_id.is_(None))
+    with reading(at.engine) as session:
+        waiting = session.scalars(planned.order_by(HitRow.id)).all()
+    if waiting:
+        raise UsageError(
+            f"{counted(len(waiting), 'link')} for certain people of study {at.name!r}"
+            f" {'is' if len(waiting) == 1 else 'are'} planned and not made yet, and this would open the study"
+            " to everybody",
+            f"To go on with them: {go_on_command(at.name, at.endpoint, waiting[0])}. For an open link as"
+            f" well: {command('publish', at.name, '--to', at.endpoint, '--places', 'NUMBER')}",
+        )
 
 
 def _invitations(study: Study, links: LinkOptions, listed: People | None) -> list[Invitation]:

@@ -26,7 +26,7 @@ from humaneval.cli.context import (
 from humaneval.cli.numbers import Dollars
 from humaneval.crowd.advice import owed_line, stray_lines, waiting_lines
 from humaneval.crowd.plan_differences import differing
-from humaneval.crowd.review import Reviewed, review_work
+from humaneval.crowd.review import Reviewed, review_work, undecided
 from humaneval.crowd.settle import Settled, settle
 from humaneval.crowd.status import study_status
 from humaneval.errors import UsageError
@@ -89,7 +89,8 @@ def review(
     if work and not approve_all:
         console().print(_table(opened, work))
     _tell_counts(work)
-    for line in stray_lines(study, endpoint, work):
+    waiting = undecided(opened, endpoint)
+    for line in stray_lines(study, endpoint, waiting.strays):
         say(str(line))
     if approve_all and not options.dry_run:
         say(f"{approved} approved at {endpoint} now.")
@@ -97,7 +98,7 @@ def review(
             if owed:
                 say(str(owed))
     else:
-        for line in waiting_lines(study, endpoint, work):
+        for line in waiting_lines(study, endpoint, waiting):
             say(str(line))
     tell_hits(differing(opened, endpoint), endpoint, opened.settings.hit.sign)
 

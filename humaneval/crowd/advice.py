@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from humaneval.crowd.hit_terms import Difference, told, unaccepted
 from humaneval.crowd.platform import CSV
-from humaneval.crowd.published_hits import GONE
-from humaneval.crowd.review import Reviewed
+from humaneval.crowd.published_hits import GONE, go_on_command
+from humaneval.crowd.review import Undecided
 from humaneval.crowd.status import EndpointStatus
 from humaneval.study.stored import fetch_command, longer_command
 from humaneval.text import Steps, command, counted, time_taken
@@ -44,8 +44,7 @@ def unpublished(study: str, put_up: str = "") -> Line:
 
 def progress_lines(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:
     """How far the study is at an endpoint, and what waits there."""
-    files = ["--out", "FOLDER"] * (line.endpoint == CSV)
-    go_on = command("publish", study, "--to", line.endpoint, *files)
+    go_on = go_on_command(study, line.endpoint, line.audience)
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         yield Line(
@@ -240,9 +239,8 @@ def difference_lines(differences: Sequence[Difference], endpoint: str, sign: str
         yield Line(f"Not as planned, and accepted: {words}")
 
 
-def stray_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator[Line]:
+def stray_lines(study: str, endpoint: str, strays: int) -> Iterator[Line]:
     """How many submissions that match no form wait for a decision."""
-    strays = sum(line.state == "submitted" and not line.passages for line in work)
     none = f"{counted(strays, 'submission', 'matches', 'match')} no form of this study."
     if strays and endpoint == CSV:
         yield Line(f"{none} Decide on each at the site of the batch.")
@@ -251,22 +249,22 @@ def stray_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator
         yield Line(f"{none} Approve or reject each by its id: ", say, waits=True)
 
 
-def waiting_lines(study: str, endpoint: str, work: Sequence[Reviewed]) -> Iterator[Line]:
+def waiting_lines(study: str, endpoint: str, waiting: Undecided) -> Iterator[Line]:
     """How many wait for approval."""
-    waiting = [line for line in work if line.state == "submitted" and line.passages]
-    if not waiting:
+    if not waiting.forms:
         return
     if endpoint == CSV:
-        yield Line(f"{counted(len(waiting), 'form', 'waits', 'wait')} for approval at the site of the batch.")
+        yield Line(
+            f"{counted(waiting.forms, 'form', 'waits', 'wait')} for approval at the site of the batch."
+        )
         return
-    deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     when = (
-        f". Without a decision, {endpoint} will approve the oldest at {min(deadlines):%Y-%m-%d %H:%M} UTC"
-        if deadlines
+        f". Without a decision, {endpoint} will approve the oldest at {waiting.deadline:%Y-%m-%d %H:%M} UTC"
+        if waiting.deadline
         else ""
     )
     yield Line(
-        f"{counted(len(waiting), 'form', 'waits', 'wait')} for approval{when}. To approve them all: ",
+        f"{counted(waiting.forms, 'form', 'waits', 'wait')} for approval{when}. To approve them all: ",
         command("review", study, "--to", endpoint, "--approve"),
         waits=True,
     )

@@ -58,6 +58,7 @@ def alike(session: Session, at: StudyAtPlatform, payment: PaymentRow, *, sure: b
     To be asked after the platform was: what it shows was stored here before.
     """
     others = select(PaymentRow).where(
+        PaymentRow.endpoint == payment.endpoint,
         PaymentRow.assignment_id == payment.assignment_id,
         PaymentRow.kind.in_(bonus_kinds(at)),
         PaymentRow.amount == payment.amount,
@@ -82,7 +83,10 @@ def refuse_unknown_bonus(at: StudyAtPlatform, work: AssignmentRow) -> None:
                     f"Nothing was entered. It may still show until {shown_by:{MINUTE}}. Try again then.",
                 )
         known = select(PaymentRow.amount).where(
-            PaymentRow.assignment_id == work.id, PaymentRow.state == "paid", ~PaymentRow.elsewhere
+            PaymentRow.endpoint == work.endpoint,
+            PaymentRow.assignment_id == work.id,
+            PaymentRow.state == "paid",
+            ~PaymentRow.elsewhere,
         )
         booked = Counter(session.scalars(known.where(PaymentRow.kind.in_(bonus_kinds(at)))))
     unknown = Counter(there.amount for there in at.platform.bonuses(work.external_id)) - booked

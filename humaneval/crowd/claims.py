@@ -23,8 +23,8 @@ from humaneval.crowd.free_rows import (
     give_up,
     give_way,
     release_expired,
+    release_invented,
     release_returned,
-    release_unconfirmed,
     taken,
 )
 from humaneval.crowd.outbox import hold_study_at
@@ -89,8 +89,8 @@ class Visit(NamedTuple):
     platform has signed the address. If the places of a HIT are taken, an unsigned address gets a row only if
     the platform says that somebody has the HIT `in_hand`. For a signed one, somebody must have returned the
     HIT: `returned` are the assignments that the platform names. None: it was not asked. If nothing is free by
-    link, the first of the claims `giving_way` that is still open gives up its row. With `over_unconfirmed`, a
-    claim that the platform has not confirmed does: Prolific counts its places itself.
+    link, the first of the claims `giving_way` that is still open gives up its row. With Prolific's list of
+    `submissions`, a claim does that was never confirmed and is not there: Prolific counts its places itself.
     """
 
     assignment: str
@@ -103,7 +103,7 @@ class Visit(NamedTuple):
     in_hand: int = 0
     returned: frozenset[str] | None = frozenset()
     giving_way: tuple[int, ...] = ()
-    over_unconfirmed: bool = False
+    submissions: frozenset[str] | None = None
     parameters: Mapping[str, str] | None = None
     """What a panel sent beside its ids. None: nothing, or as it was."""
 
@@ -319,7 +319,8 @@ def _next_row(connection: Connection, claims: Claims, visit: Visit, beyond: bool
     guesses = not hit.audience and hit.endpoint != PROLIFIC
     if row_id is None and guesses and release_returned(connection, hit, visit.now):
         row_id = free_row(connection, hit, done_rows, own, visit.now)
-    if row_id is None and visit.over_unconfirmed and release_unconfirmed(connection, hit, visit.now):
+    there = visit.submissions
+    if row_id is None and there is not None and release_invented(connection, hit, there, visit.now):
         row_id = free_row(connection, hit, done_rows, own, visit.now)
     return row_id
 

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.approve import UNDO_DAYS
 from humaneval.crowd.collect import unpaid_work
 from humaneval.crowd.extend import published, take_down
+from humaneval.crowd.more_places import withdraw_places
 from humaneval.crowd.outbox import intend, intent_of, perform
 from humaneval.crowd.plan_differences import look
 from humaneval.crowd.platform import Platform, Standing
@@ -171,6 +172,7 @@ def _delete(at: StudyAtPlatform, hit: UpHit) -> None:
 
     def record(session: Session, _: None) -> dict[str, str]:
         session.get_one(HitRow, hit.id).closed_at = now()
+        withdraw_places(session, at, hit.id)
         return {}
 
     perform(at.engine, intent, lambda: at.platform.close(hit.external_id), record)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.hit_terms import PLACES, REWARD
@@ -59,8 +59,9 @@ def withdraw_payments(session: Session, work: AssignmentRow) -> None:
     for row in payment_writes(session, work):
         if row.state == "pending":
             row.state, row.error = "refused", INSTEAD
-    due = (PaymentRow.assignment_id == work.id, PaymentRow.state == "due", PaymentRow.kind == BONUS)
-    session.execute(delete(PaymentRow).where(*due))
+    of = (PaymentRow.endpoint == work.endpoint, PaymentRow.assignment_id == work.id)
+    due = (PaymentRow.state == "due", PaymentRow.kind == BONUS)
+    session.execute(delete(PaymentRow).where(*of, *due))
 
 
 def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
@@ -133,12 +134,13 @@ def rejection_done(session: Session, assignment: AssignmentRow) -> None:
 def spent(study: Study, endpoint: str | None = None, *, by_hand: bool = True) -> Cost:
     """What the study has paid so far, at one endpoint or at all; also what people paid by hand, unless told
     otherwise."""
+    query = select(func.sum(PaymentRow.amount), func.sum(PaymentRow.fee))
+    query = query.where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
+    if not by_hand:
+        query = query.where(~PaymentRow.elsewhere)
+    if endpoint is not None:
+        query = query.where(PaymentRow.endpoint == endpoint)
     with reading(study.engine) as session:
-        query = select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
-        if not by_hand:
-            query = query.where(~PaymentRow.elsewhere)
-        if endpoint is not None:
-            query = query.where(PaymentRow.endpoint == endpoint)
-        payments = session.scalars(query).all()
+        rewards, fees = session.execute(query).one()
     zero = Decimal("0.00")
-    return Cost(sum((p.amount for p in payments), zero), sum((p.fee for p in payments), zero))
+    return Cost(rewards or zero, fees or zero)

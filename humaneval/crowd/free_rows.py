@@ -152,17 +152,19 @@ def give_up(connection: Connection, hit: FoundHit) -> None:
         )
 
 
-def release_unconfirmed(connection: Connection, hit: FoundHit, now: datetime) -> bool:
-    """Release one row of a worker whom the platform has not confirmed: first the oldest that is not answered.
-    Says whether there was any. Answers are kept, and hold the row again if nobody else has it.
+def release_invented(connection: Connection, hit: FoundHit, there: Collection[str], now: datetime) -> bool:
+    """Release one row of a worker whom the platform has not confirmed, and whose assignment is not among
+    those that are `there`: first the oldest that is not answered. Says whether there was any. Answers are
+    kept, and hold the row again if nobody else has it.
     """
-    held = select(_work.c.id).where(
+    held = select(_work.c.id, _work.c.external_id).where(
         _work.c.hit_id == hit.id,
         _holds("assignments"),
         _work.c.state.in_(("opened", "answered")),
         ~_work.c.confirmed,
     )
-    first = connection.scalar(held.order_by(_work.c.state != "opened", _work.c.opened_at).limit(1))
+    found = connection.execute(held.order_by(_work.c.state != "opened", _work.c.opened_at))
+    first = next((row.id for row in found if row.external_id not in there), None)
     return first is not None and _released(connection, _work.c.id == first, now=now) > 0
 
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, intend, pending
+from humaneval.crowd.outbox import Intent, intend, pending, settle, withdraw
 from humaneval.crowd.published_hits import hits_of
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.store.tables import OutboxRow
+from humaneval.store.tables import HitRow, OutboxRow
 
 PLACES = "places"
 """The outbox operation that gives an offer which is up more places."""
@@ -52,3 +52,16 @@ def add_places(session: Session, at: StudyAtPlatform, more: int) -> None:
         key=hit.key,
         request={"hit": hit.id, "places": places, "more": more},
     )
+
+
+def confirm_places(session: Session, at: StudyAtPlatform, given: MorePlaces) -> None:
+    """Confirm a change of places that the platform shows, although the program that asked for it died."""
+    session.get_one(HitRow, given.hit_id).assignments = given.places
+    settle(session, at.endpoint, PLACES, given.intent.subject)
+
+
+def withdraw_places(session: Session, at: StudyAtPlatform, hit_id: int) -> None:
+    """Withdraw the changes of places that were never confirmed: the offer is closed."""
+    for each in places_to_give(session, at):
+        if each.hit_id == hit_id:
+            withdraw(session, at.endpoint, PLACES, each.intent.subject, "the study was closed before")

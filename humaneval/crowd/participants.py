@@ -8,7 +8,7 @@ HIT to workers on the study's exclusion list: a qualification that every worker 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -32,6 +32,7 @@ from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, t
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import in_turns, reading, writing
+from humaneval.store.responses import by_workers
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow, WorkerRow
 from humaneval.study.stored import Study
 from humaneval.study.words import words_of
@@ -90,11 +91,13 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 def compensation_of(session: Session, assignment: AssignmentRow) -> PaymentRow | None:
     """The line of the books that compensates for this work, due or paid, at the platform or elsewhere."""
-    return session.scalar(_MADE_GOOD, {"of": assignment.id})
+    return session.scalar(_MADE_GOOD, {"of": assignment.id, "at": assignment.endpoint})
 
 
 _MADE_GOOD = select(PaymentRow).where(
-    PaymentRow.assignment_id == bindparam("of"), PaymentRow.kind == COMPENSATION
+    PaymentRow.endpoint == bindparam("at"),  # the index begins with it
+    PaymentRow.assignment_id == bindparam("of"),
+    PaymentRow.kind == COMPENSATION,
 )
 
 
@@ -108,19 +111,22 @@ def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -
     studies = [study.id, *(other.id for other in _excluded_studies(session, study))]
     if any(is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, each)) for each in studies):
         return True
-    return worker_id in who_took_part_elsewhere(session, study, endpoint)
+    return worker_id in who_took_part_elsewhere(session, study, endpoint, [worker_id])
 
 
-def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> dict[int, datetime | None]:
-    """The workers who have done a form of a study whose participants this study excludes. With each, the time
-    when they first opened one."""
+def who_took_part_elsewhere(
+    session: Session, study: Study, endpoint: str, workers: Collection[int] | None = None
+) -> dict[int, datetime | None]:
+    """The workers, all or of some, who have done a form of a study whose participants this study excludes.
+    With each, the time when they first opened one."""
     others = [other.id for other in _excluded_studies(session, study)]
     if not others:
         return {}
     began = func.coalesce(AssignmentRow.opened_at, AssignmentRow.answered_at, AssignmentRow.submitted_at)
-    done = select(AssignmentRow.worker_id, began).where(
-        AssignmentRow.study_id.in_(others), AssignmentRow.endpoint == endpoint, COUNTING
-    )
+    of = and_(AssignmentRow.study_id.in_(others), AssignmentRow.endpoint == endpoint)
+    if workers is not None:
+        of = by_workers(others, workers, endpoint)
+    done = select(AssignmentRow.worker_id, began).where(of, COUNTING)
     first: dict[int, datetime | None] = {}
     for worker, moment in session.execute(done):
         known = first.get(worker, moment)

@@ -13,7 +13,8 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from humaneval.crowd.hit_terms import LIFETIME, Difference, Differs, compare, planned_figures
+from humaneval.crowd.hit_terms import LIFETIME, PLACES, Difference, Differs, compare, planned_figures
+from humaneval.crowd.more_places import MorePlaces, confirm_places, places_to_give
 from humaneval.crowd.platform import UNASKED, Standing, Terms
 from humaneval.crowd.published_hits import GONE, PUBLISH, UpHit, hits_of, submitted
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -25,20 +26,22 @@ from humaneval.study.stored import Study
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """Differences that are over, and new ones."""
+    """Differences that are over, and new ones; places that were given although no program lived to say so."""
 
     over: list[DifferenceRow]
     new: list[DifferenceRow]
+    given: list[MorePlaces]
 
 
 def _changes(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]) -> _Changes:
     """What `seen` changes. The terms of a HIT that is gone are None."""
-    moment, over, new = now(), [], []
+    moment, over, new, given = now(), [], [], []
     open_rows = open_differences(session, at.study, at.endpoint)
     published = select(OutboxRow.subject, OutboxRow.request).where(
         OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint, OutboxRow.operation == PUBLISH
     )
     requests = {row.subject: row.request for row in session.execute(published)}
+    waiting = places_to_give(session, at)
     for hit in hits_of(session, at.study, at.endpoint):
         if hit.id not in seen:
             continue
@@ -51,6 +54,9 @@ def _changes(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | N
             found = compare(plan, hit.expires_at, there, moment)
             if LIFETIME in found and hit.next_expires_at is not None:  # a call that was perhaps interrupted
                 found = compare(plan, hit.next_expires_at, there, moment)
+            mine = [each for each in waiting if each.hit_id == hit.id]
+            if PLACES in found and found[PLACES].there in {str(each.places) for each in mine}:
+                given += [each for each in mine if each.places <= int(found.pop(PLACES).there)]
             over += [
                 row for what, row in before.items() if what not in found or found[what].there != row.there
             ]
@@ -60,7 +66,7 @@ def _changes(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | N
             if what not in before or before[what].there != each.there
         }
         new += difference_rows(at, hit.id, first_seen)
-    return _Changes(over, new)
+    return _Changes(over, new, given)
 
 
 def difference_rows(at: StudyAtPlatform, hit_id: int, found: Mapping[str, Differs]) -> list[DifferenceRow]:
@@ -87,6 +93,8 @@ def note(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]
         row.over_at = moment
     for row in changes.new:
         row.found_at = moment  # the same: one value follows the other without a gap
+    for given in changes.given:
+        confirm_places(session, at, given)
     session.add_all(changes.new)
     session.flush()
 
@@ -114,8 +122,8 @@ def look(at: StudyAtPlatform, hits: Sequence[UpHit]) -> dict[UpHit, Standing | N
     standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
     seen = terms_seen(at, standings)
     with reading(at.engine) as session:
-        changes = _changes(session, at, seen) if at.endpoint not in UNASKED else _Changes([], [])
-        changed = bool(changes.over or changes.new)
+        changes = _changes(session, at, seen) if at.endpoint not in UNASKED else _Changes([], [], [])
+        changed = bool(changes.over or changes.new or changes.given)
         session.expunge_all()
     if changed:
         with writing(at.engine) as session:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.platform import HIT_GONE, LINK, Endpoint, PaidBonus, Platform, Submission
+from humaneval.crowd.platform import CSV, HIT_GONE, LINK, Endpoint, PaidBonus, Platform, Submission
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import BY_RULE, shown
@@ -84,6 +84,16 @@ class Fees(Enum):
             ask = command("publish", study, "--to", "prolific", "--dry-run")
             return f", and Prolific takes fees, which `{ask}` shows"
         return f", and {shown(fees, sign)} fees at Mechanical Turk's rates" if self is Fees.AMAZON else ""
+
+
+def go_on_command(study: str, endpoint: str, audience: str) -> str:
+    """The command that puts up what is planned at an endpoint: of links, for the same `audience`."""
+    options = {
+        CSV: ["--out", "FOLDER"],
+        "personal": ["--people", "FILE", "--out", "FILE"],
+        "panel": ["--panel"],
+    }
+    return command("publish", study, "--to", endpoint, *options.get(audience or endpoint, []))
 
 
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
 from humaneval.domain import Role
-from humaneval.store.engine import in_turns, reading, writing
+from humaneval.store.engine import ASKED_FOR, batches, in_turns, reading, writing
 from humaneval.store.export_pseudonyms import names_of
-from humaneval.store.responses import TOOK_PART, TOOK_PART_ELSEWHERE
+from humaneval.store.responses import TOOK_PART, TOOK_PART_ELSEWHERE, by_workers
 from humaneval.store.tables import COLLECTED, AnswerRow, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.asked import asked_by, truth_of, with_truth
@@ -58,27 +58,46 @@ def review_work(study: Study, endpoint: str) -> list[Reviewed]:
     """Every collected assignment, with the exclusions by the study's own rule, which are recorded."""
     decide_exclusions(study, endpoint)
     with reading(study.engine) as session:
-        return _reviewed(session, study, endpoint, {})
+        return _reviewed(session, study, endpoint)
 
 
-def would_review(study: Study, endpoint: str) -> list[Reviewed]:
-    """The same without recording anything."""
+class Undecided(NamedTuple):
+    """What is submitted at an endpoint, and waits for a person."""
+
+    forms: int
+    deadline: datetime | None
+    """When the platform approves the first of them by itself."""
+    strays: int
+    """Submissions that match no form."""
+
+
+def undecided(study: Study, endpoint: str) -> Undecided:
+    """What nobody has decided about."""
+    stray = AssignmentRow.is_stray
+    found = select(
+        func.count().filter(~stray),
+        func.min(AssignmentRow.auto_approval_at).filter(~stray),
+        func.count().filter(stray),
+    ).where(
+        AssignmentRow.study_id == study.id,
+        AssignmentRow.endpoint == endpoint,
+        AssignmentRow.state == "submitted",
+    )
     with reading(study.engine) as session:
-        return _reviewed(session, study, endpoint, _would_exclude(session, study, endpoint))
+        return Undecided(*session.execute(found).one())
 
 
-def would_exclude(study: Study, endpoint: str) -> dict[int, str]:
-    """Why assignments do not count, where that is not recorded yet: by id, and empty if they count now."""
-    with reading(study.engine) as session:
-        return _would_exclude(session, study, endpoint)
+def would_exclude(session: Session, study: Study, endpoint: str, workers: Collection[int]) -> dict[int, str]:
+    """Why assignments of some workers do not count, where that is not recorded yet: by id, and empty if they
+    count now."""
+    return {
+        change["of"]: change["why"]
+        for some in batches(workers, ASKED_FOR)
+        for change in _decided(session, study, endpoint, some)
+    }
 
 
-def _would_exclude(session: Session, study: Study, endpoint: str) -> dict[int, str]:
-    return {change["of"]: change["why"] for change in _decided(session, study, endpoint)}
-
-
-def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[int, str]) -> list[Reviewed]:
-    """`decided` has exclusions that are not recorded, by assignment."""
+def _reviewed(session: Session, study: Study, endpoint: str) -> list[Reviewed]:
     passages = study.settings.row_size
     answered = (
         select(
@@ -112,7 +131,7 @@ def _reviewed(session: Session, study: Study, endpoint: str, decided: Mapping[in
             responses or 0,
             0 if assignment.is_stray else passages,
             None if seconds is None else round(seconds, 1),
-            decided.get(assignment.id, assignment.excluded),
+            assignment.excluded,
             assignment.auto_approval_at,
             assignment.differences,
             practised.get(assignment.id, ""),
@@ -167,9 +186,14 @@ _EXCLUDED = (
 )
 
 
-def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, Any]]:
-    """The assignments whose exclusion changes: from what, and to what."""
+def _decided(
+    session: Session, study: Study, endpoint: str, workers: Collection[int] | None = None
+) -> list[dict[str, Any]]:
+    """The assignments whose exclusion changes, of all workers or of some: from what, and to what."""
     settings = study.settings
+    here = and_(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+    if workers is not None:
+        here = by_workers([study.id], workers, endpoint)
     lines = session.execute(
         select(
             AssignmentRow.id,
@@ -177,8 +201,7 @@ def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, An
             AssignmentRow.excluded,
             func.coalesce(AssignmentRow.submitted_at, AssignmentRow.answered_at),
         ).where(
-            AssignmentRow.study_id == study.id,
-            AssignmentRow.endpoint == endpoint,
+            here,
             AssignmentRow.state.in_(COLLECTED),
             ~AssignmentRow.is_stray,  # the reason for these was recorded when they came
         )
@@ -191,15 +214,16 @@ def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, An
     counts = dict(
         session.execute(
             found.join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+            .where(here)
             .group_by(ResponseRow.assignment_id)
         ).all()
     )
     rule, passages = settings.exclusions, settings.row_size
     gaps = {one.id for one in work if rule.incomplete and counts.get(one.id, 0) < passages}
-    missed = _missed(session, study, endpoint)
+    missed = _missed(session, study, here)
     unreliable = {one.worker_id for one in work if one.id in missed and rule.missed_control == "annotator"}
-    repeats = _repeats(session, study, endpoint, work)
+    elsewhere = who_took_part_elsewhere(session, study, endpoint, workers)
+    repeats = _repeats(session, study, endpoint, work, elsewhere)
     changes = []
     for one in work:
         why = ""
@@ -216,7 +240,7 @@ def _decided(session: Session, study: Study, endpoint: str) -> list[dict[str, An
     return changes
 
 
-def _missed(session: Session, study: Study, endpoint: str) -> set[int]:
+def _missed(session: Session, study: Study, here: ColumnElement[bool]) -> set[int]:
     """The assignments in which a control has another answer than an obvious one."""
     asked = asked_by(study.settings)
     controls = session.execute(
@@ -224,8 +248,7 @@ def _missed(session: Session, study: Study, endpoint: str) -> set[int]:
             select(ResponseRow.assignment_id, ResponseRow.choice, ResponseRow.answer)
             .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
             .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-            .where(PassageRow.role == Role.CONTROL)
+            .where(here, PassageRow.role == Role.CONTROL)
         )
     )
     return {
@@ -237,14 +260,19 @@ def _missed(session: Session, study: Study, endpoint: str) -> set[int]:
     }
 
 
-def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[_Work]) -> dict[int, str]:
+def _repeats(
+    session: Session,
+    study: Study,
+    endpoint: str,
+    work: Sequence[_Work],
+    elsewhere: Mapping[int, datetime | None],
+) -> dict[int, str]:
     """Forms by workers who should not have taken part, or who did more than they may. The first ones
     submitted count."""
     by_worker: dict[int, list[_Work]] = defaultdict(list)
     for one in sorted(work, key=lambda one: (one.sent_at or now(), one.id)):
         by_worker[one.worker_id].append(one)
     found: dict[int, str] = {}
-    elsewhere = who_took_part_elsewhere(session, study, endpoint)
     allowed = study.settings.design.rows_per_annotator
     for worker_id, forms in by_worker.items():
         if len(forms) > allowed:

@@ -98,8 +98,8 @@ def _keep(
 
 def settled(session: Session, study: Study, endpoint: str) -> Decimal:
     """The sum that is in the books as paid by hand."""
-    there = session.scalars(_owed(study, endpoint).where(PaymentRow.settled_at.is_not(None)))
-    return sum((one.amount for one in there), Decimal("0.00"))
+    there = _owed(study, endpoint).where(PaymentRow.settled_at.is_not(None))
+    return session.scalar(there.with_only_columns(func.sum(PaymentRow.amount))) or Decimal("0.00")
 
 
 def _owed(study: Study, endpoint: str) -> Select[PaymentRow]:

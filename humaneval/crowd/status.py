@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.costs import INSTEAD, spent
+from humaneval.crowd.counted_forms import Forms, counted_forms, has_arrived, number_of, seconds_taken
 from humaneval.crowd.hit_terms import Difference
 from humaneval.crowd.more_places import PLACES
 from humaneval.crowd.outbox import not_under_way
@@ -21,7 +22,7 @@ from humaneval.crowd.plan_differences import differing
 from humaneval.crowd.published_hits import PUBLISH, known_gone
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.crowd.settle import OWN, settled
-from humaneval.crowd.uncollected import Place, There
+from humaneval.crowd.uncollected import There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
 from humaneval.store.responses import rows_in
@@ -63,7 +64,7 @@ class EndpointStatus(NamedTuple):
     added: int
     """Forms that the study got since, and that no HIT or link carries."""
     audience: str
-    """By link: for whom the last one is."""
+    """By link: for whom the first one is that was not sent yet, or else the last one."""
     opened: int
     """Forms that somebody has open under a running lease."""
     answered: int
@@ -164,29 +165,21 @@ def about_done(submitted: int, planned: int, began: datetime | None, now: dateti
     return now + left if left < timedelta(days=366) else None
 
 
-def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
-    """The median time of a form. If the answers did not reach our server, the platform's time is used."""
-    spans = [
-        (answered - line.opened_at).total_seconds()
-        for line in work
-        if line.opened_at and (answered := line.answered_at or line.submitted_at)
-    ]
-    return median_minutes(spans)
-
-
-def _crowded_out(work: Iterable[AssignmentRow], places: int, rows: int) -> int:
+def _crowded_out(work: Iterable[Forms], places: int, rows: int) -> int:
     """A row goes to the next person when its time is over. If the first person still answers, both count."""
-    counting = [line for line in work if not line.row_replaced and (line.holds_row or line.state in DONE)]
-    late = sum(not line.holds_row for line in counting)
-    unheld = rows - (len(counting) - late)
-    return max(0, min(late, unheld - (places - len(counting))))
+    counting = [each for each in work if not each.row_replaced and (each.holds_row or each.state in DONE)]
+    late = number_of(each for each in counting if not each.holds_row)
+    unheld = rows - (number_of(counting) - late)
+    return max(0, min(late, unheld - (places - number_of(counting))))
 
 
 class _Records(NamedTuple):
     """What our database has about a study, at all endpoints."""
 
     hits: Sequence[HitRow]
-    work: Sequence[AssignmentRow]
+    work: Sequence[Forms]
+    seconds: Mapping[str, list[float]]
+    """Endpoint → the time of each submitted form, from opening it to sending it."""
     writes: Mapping[tuple[str, str], int]
     """(endpoint, state) → tried writes."""
     unsent: Mapping[str, int]
@@ -204,9 +197,9 @@ class _Records(NamedTuple):
     """Endpoint → rows that were handed out again, and have had a second place."""
     pretended: frozenset[str]
 
-    def at(self, endpoint: str) -> tuple[list[HitRow], list[AssignmentRow]]:
+    def at(self, endpoint: str) -> tuple[list[HitRow], list[Forms]]:
         hits = [hit for hit in self.hits if hit.endpoint == endpoint]
-        return hits, [line for line in self.work if line.endpoint == endpoint]
+        return hits, [each for each in self.work if each.endpoint == endpoint]
 
 
 def study_status(
@@ -217,14 +210,14 @@ def study_status(
     `there` is what platforms say, by endpoint. Without it, only our own database counts.
     """
     moment = moment or now()
-    with reading(study.engine) as session:
-        records = _records(session, study)
-    endpoints = dict.fromkeys(hit.endpoint for hit in records.hits)
     said = there or {}
+    with reading(study.engine) as session:
+        records = _records(session, study, moment, said)
+    endpoints = dict.fromkeys(hit.endpoint for hit in records.hits)
     return [_status(study, endpoint, records, moment, said.get(endpoint, There())) for endpoint in endpoints]
 
 
-def _records(session: Session, study: Study) -> _Records:
+def _records(session: Session, study: Study, moment: datetime, said: Mapping[str, There]) -> _Records:
     hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
     closed = {hit.endpoint for hit in hits if hit.closed_at}  # what was never made there is never made
     tried = select(OutboxRow.endpoint, OutboxRow.state).where(
@@ -234,7 +227,8 @@ def _records(session: Session, study: Study) -> _Records:
         OutboxRow.operation != POSTBACK,
         ~(OutboxRow.operation.in_((PUBLISH, PLACES)) & OutboxRow.endpoint.in_(closed)),
     )
-    told = select(OutboxRow.endpoint, (OutboxRow.state == "pending") & (OutboxRow.attempts > 0)).where(
+    lost = ((OutboxRow.state == "pending") & (OutboxRow.attempts > 0)).label("lost")
+    told = select(OutboxRow.endpoint, lost).where(
         OutboxRow.study_id == study.id,
         OutboxRow.operation == POSTBACK,
         OutboxRow.state != "confirmed",
@@ -249,44 +243,54 @@ def _records(session: Session, study: Study) -> _Records:
     due = select(PaymentRow.endpoint).where(
         PaymentRow.study_id == study.id, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due"
     )
-    rows, work = rows_in(session, study.id), select(AssignmentRow).where(AssignmentRow.study_id == study.id)
+    new = {endpoint: there.new for endpoint, there in said.items() if there.new}
+    rows = rows_in(session, study.id)
     first = select(func.min(StudyAdditionRow.rows_before)).where(StudyAdditionRow.study_id == study.id)
-    again = [
-        select(of.endpoint).where(of.study_id == study.id, of.row_replaced)
-        for of in (AssignmentRow, DeletedFormRow)
-    ]
+    again = Counter[str]()
+    for of in (AssignmentRow, DeletedFormRow):
+        replaced = select(of.endpoint).where(of.study_id == study.id, of.row_replaced)
+        again.update(dict(_counted(session, replaced)))
     return _Records(
         hits=hits,
-        work=session.scalars(work).all(),
-        writes=Counter((endpoint, state) for endpoint, state in session.execute(tried)),
-        unsent=Counter(session.scalars(unsent)),
-        due=Counter(session.scalars(due)),
-        told=Counter((endpoint, bool(lost)) for endpoint, lost in session.execute(told)),
+        work=counted_forms(session, study, moment, new),
+        seconds=seconds_taken(session, study, new),
+        writes={(endpoint, state): number for endpoint, state, number in _counted(session, tried)},
+        unsent=dict(_counted(session, unsent)),
+        due=dict(_counted(session, due)),
+        told={(endpoint, bool(lost)): number for endpoint, lost, number in _counted(session, told)},
         settled={endpoint: settled(session, study, endpoint) for endpoint in OWN},
         rows=rows,
         first_rows=rows if (before := session.scalar(first)) is None else before,
-        replaced=Counter(endpoint for each in again for endpoint in session.scalars(each)),
+        replaced=again,
         pretended=pretended_at(session, study.id),
     )
 
 
+def _counted(session: Session, query: Select[*tuple[Any, ...]]) -> Sequence[Any]:
+    """The different lines of a query, each with how often it comes."""
+    return session.execute(query.add_columns(func.count()).group_by(*query.selected_columns)).all()
+
+
 def _status(study: Study, endpoint: str, records: _Records, moment: datetime, there: There) -> EndpointStatus:
     hits, work = records.at(endpoint)
-    collected = [line for line in work if line.state in COLLECTED and not line.is_stray]
-    answered = [line for line in work if line.state == "answered"]
+    collected = [each for each in work if each.state in COLLECTED and not each.is_stray]
     by_link = endpoint == "link"
-    arrived = [line for line in answered if by_link or Place(line.hit_id, line.external_id) in there.new]
+    arrived = [each for each in work if has_arrived(each, there.new)]
     submitted = [*collected, *arrived]
-    new = len(arrived) if by_link else len(there.new)
+    new = number_of(arrived) if by_link else len(there.new)
     gone = there.gone | known_gone(study, endpoint)
     places = sum(hit.assignments for hit in hits)
-    planned = _rows_of_links(places, work, records) if by_link else places
-    began = min((line.opened_at or moment for line in submitted), default=None)
+    began = min((each.began for each in submitted), default=None)
     closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
-    minutes = _median_minutes(submitted)
+    minutes = median_minutes(records.seconds.get(endpoint, ()))
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)
-    to_approve = new + sum(line.state == "submitted" for line in collected)
+    to_approve = new + number_of(each for each in collected if each.state == "submitted")
+    answered = number_of(each for each in work if each.state == "answered")
+    left_out: Counter[str] = Counter()
+    for each in collected:
+        left_out[each.why_unusable] += each.number
+    usable = left_out.pop("", 0)
     return EndpointStatus(
         endpoint=endpoint,
         hits=len(hits),
@@ -295,22 +299,22 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits_closed=sum(hit.external_id is not None and hit.closed_at is not None for hit in hits),
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
-        planned=planned,
+        planned=(planned := _rows_of_links(places, work, records) if by_link else places),
         added=_added(endpoint, hits, places, records),
-        audience=hits[-1].audience,
-        opened=sum(_is_open(line, moment) for line in work),
-        answered=sum(by_link or line not in arrived for line in answered),
-        lost=sum(line.hit_id in gone and line.state in ("answered", "submitted") for line in work),
+        audience=next((hit for hit in hits if hit.external_id is None), hits[-1]).audience,
+        opened=sum(each.opened for each in work),
+        answered=answered - (0 if by_link else number_of(arrived)),
+        lost=number_of(each for each in work if each.hit_id in gone),
         not_collected=new,
         crowded_out=_crowded_out(work, places, records.rows) if by_link else 0,
-        submitted=len(collected) + new,
-        approved=sum(line.state == "approved" for line in collected),
-        usable=sum(not _why_unusable(line) for line in collected),
-        left_out=Counter(why for line in collected if (why := _why_unusable(line))),
-        about_done_at=None if closed else about_done(len(collected) + new, planned, began, moment),
+        submitted=number_of(collected) + new,
+        approved=number_of(each for each in collected if each.state == "approved"),
+        usable=usable,
+        left_out=left_out,
+        about_done_at=None if closed else about_done(number_of(collected) + new, planned, began, moment),
         unconfirmed=records.writes.get((endpoint, "pending"), 0),
         refused=records.writes.get((endpoint, "refused"), 0),
-        next_auto_approval=_next_auto_approval(line for line in work if line.hit_id not in gone),
+        next_auto_approval=_next_auto_approval(each for each in work if each.hit_id not in gone),
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,
@@ -319,12 +323,12 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         settled=records.settled.get(endpoint, ZERO),
         due_later=to_approve * reward if endpoint in OWN else ZERO,
         to_approve=to_approve,
-        rejected=sum(line.state == "rejected" for line in collected),
-        strays=sum(line.is_stray and line.state == "submitted" for line in work),
+        rejected=number_of(each for each in collected if each.state == "rejected"),
+        strays=number_of(each for each in work if each.is_stray and each.state == "submitted"),
         compensations_due=records.due.get(endpoint, 0),
         median_minutes=minutes,
         hourly=hourly_at(reward, minutes),
-        by_programs=any(line.by_program for line in submitted),
+        by_programs=any(each.by_program for each in submitted),
         hourly_expected=study.settings.hit.hourly,
         hits_differ=differing(study, endpoint),
         currency=study.settings.hit.currency,
@@ -332,10 +336,6 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         unsure_told=records.told.get((endpoint, True), 0),
         silent=there.silent,
     )
-
-
-def _why_unusable(line: AssignmentRow) -> str:
-    return line.excluded or ("rejected" if line.state == "rejected" else "")
 
 
 def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records) -> int:
@@ -346,9 +346,9 @@ def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records
     return max(0, min(left, records.rows - records.first_rows))
 
 
-def _rows_of_links(places: int, work: Sequence[AssignmentRow], records: _Records) -> int:
+def _rows_of_links(places: int, work: Iterable[Forms], records: _Records) -> int:
     """Any number of links may lead to the same rows."""
-    return min(places, records.rows) + sum(line.row_replaced for line in work)
+    return min(places, records.rows) + number_of(each for each in work if each.row_replaced)
 
 
 def _is_up(hit: HitRow, gone: Collection[int], moment: datetime) -> bool:
@@ -361,11 +361,6 @@ def _is_over(hit: HitRow, moment: datetime) -> bool:
     return hit.external_id is not None and (hit.closed_at is not None or expired)
 
 
-def _is_open(line: AssignmentRow, moment: datetime) -> bool:
-    """Whether a worker has the form open under a lease that still runs."""
-    return line.state == "opened" and line.lease_until is not None and line.lease_until > moment
-
-
-def _next_auto_approval(work: Iterable[AssignmentRow]) -> datetime | None:
-    waiting = [line.auto_approval_at for line in work if line.state == "submitted" and line.auto_approval_at]
+def _next_auto_approval(work: Iterable[Forms]) -> datetime | None:
+    waiting = [each.auto_approval_at for each in work if each.state == "submitted" and each.auto_approval_at]
     return min(waiting, default=None)

@@ -21,7 +21,7 @@ LOOK_SECONDS = 1.0
 SOON_SECONDS, LATE_SECONDS = 2.0, 60.0
 """The platform is asked at once if there are new answers, and then less and less often."""
 REST = 10
-"""Collecting takes at most one part of so many of the time."""
+"""Collecting takes at most one part of so many of the time, also while answers come all the time."""
 
 Tell = Callable[[EndpointStatus], None]
 Trouble = Callable[[HumanEvalError], None]
@@ -70,7 +70,7 @@ def watch(
     from the plan need a person, but do not keep others from working. `beside` is called again and again.
     """
     seen: Pulse | None = None
-    due, wait, said = 0.0, SOON_SECONDS, ""
+    due, rested, wait, said, fresh = 0.0, 0.0, SOON_SECONDS, "", False
 
     def told_once(error: HumanEvalError) -> None:
         nonlocal said
@@ -81,8 +81,9 @@ def watch(
     while True:
         try:
             pulse = pulse_of(at)
-            if (pulse != seen and pulse.answered) or time.monotonic() >= due:
-                began = time.monotonic()
+            fresh = fresh or (pulse != seen and pulse.answered > 0)
+            began = time.monotonic()
+            if began >= rested and (fresh or began >= due):
                 try:
                     collect_work(at, ending.check)
                     said = ""
@@ -92,7 +93,8 @@ def watch(
                     told_once(error)
                 pulse = pulse_of(at)
                 wait = SOON_SECONDS if pulse != seen else min(2 * wait, LATE_SECONDS)
-                due = time.monotonic() + max(wait, REST * (time.monotonic() - began))
+                ended, fresh = time.monotonic(), False
+                due, rested = ended + wait, ended + REST * (ended - began)
             if pulse != seen:
                 line = standing(at)
                 if line is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from humaneval.store.responses import comment_lines, response_columns
+from humaneval.store.responses import comment_lines, commented, response_columns
 from humaneval.store.tables import MetaRow, StudyRow
 
 PSEUDONYM_KEY = "pseudonym key"
@@ -65,7 +65,7 @@ def published_columns(
 
 def published_comments(session: Session, study: StudyRow, *, ids: bool = False) -> list[dict[str, Any]]:
     """The comments of a study, in the same way."""
-    lines = comment_lines(session, study)
+    lines = comment_lines(session, commented(session, study))
     columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
     given = published(session, study, columns, ids=ids) if lines else {}
     return [dict(zip(given, line, strict=True)) for line in zip(*given.values(), strict=True)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from humaneval.domain import SENTENCES
+from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.tables import (
     COLLECTED,
     TAKEN_IN,
@@ -50,6 +51,13 @@ _PASSAGES = (
 def rows_in(session: Session, study_id: int) -> int:
     """How many rows the study has, those that `study enlarge` added too."""
     return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study_id)) or 0
+
+
+def by_workers(studies: Collection[int], workers: Collection[int], endpoint: str = "") -> ColumnElement[bool]:
+    """The work of some workers in studies; at one endpoint, or at all."""
+    # As sums, no index has these: SQLite would look through all work of the study or at the endpoint.
+    of = and_(AssignmentRow.worker_id.in_(workers), (AssignmentRow.study_id + 0).in_(studies))
+    return and_(of, AssignmentRow.endpoint + "" == endpoint) if endpoint else of
 
 
 _OTHER = aliased(GeneratorRow)
@@ -172,37 +180,60 @@ def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
-def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
-    """What annotators wrote into the comment box, one mapping a comment. Our own copy comes first."""
+_WRITTEN = func.replace(cast(AnswerRow.fields, Text), '"comment": ""', "").contains('"comment": "')
+"""Whether something is in the comment box. Mostly nothing is, and to read all answers takes long."""
+
+
+def commented(session: Session, study: StudyRow) -> list[int]:
+    """The answers with what annotators wrote into the comment box, by their ids, in the order of forms. Of
+    two copies, it is our own."""
     lines = session.execute(
-        select(
-            WorkerRow.pseudonym,
-            AssignmentRow.endpoint,
-            AssignmentRow.external_id,
-            AssignmentRow.submitted_at,
-            AnswerRow.source,
-            AnswerRow.fields,
-        )
+        select(AnswerRow.id, AnswerRow.fields, AssignmentRow.endpoint, AssignmentRow.external_id)
         .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
-        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
-        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(COLLECTED))
-        .order_by(AssignmentRow.submitted_at, AssignmentRow.id, AnswerRow.source.desc())
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(COLLECTED), _WRITTEN)
+        .order_by(AssignmentRow.submitted_at, AssignmentRow.id, AnswerRow.source.desc()),
+        execution_options={"yield_per": READ_TOGETHER},
     )
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for worker, endpoint, assignment, submitted, _, fields in lines:
-        comment = str(fields.get("comment") or "").strip()
-        if comment:
-            found.setdefault(
-                (endpoint, assignment),
+    found: dict[tuple[str, str], int] = {}
+    for answer, fields, *form in lines:
+        if _comment(fields):
+            found.setdefault(tuple(form), answer)
+    return list(found.values())
+
+
+def comment_lines(session: Session, answers: Iterable[int]) -> list[dict[str, Any]]:
+    """What is in the comment box of these answers, one mapping a comment, in their order."""
+    found = []
+    for some in batches(answers, ASKED_FOR):
+        lines = session.execute(
+            select(
+                AnswerRow.id,
+                WorkerRow.pseudonym,
+                AssignmentRow.endpoint,
+                AssignmentRow.external_id,
+                AssignmentRow.submitted_at,
+                AnswerRow.fields,
+            )
+            .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
+            .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+            .where(AnswerRow.id.in_(some))
+        ).all()
+        of = {line.id: line for line in lines}
+        for _, worker, endpoint, assignment, submitted, fields in (of[each] for each in some if each in of):
+            found.append(
                 {
                     "worker": worker,
                     "endpoint": endpoint,
                     "assignment": assignment,
                     "submitted_at": _iso(submitted),
-                    "comment": comment,
-                },
+                    "comment": _comment(fields),
+                }
             )
-    return list(found.values())
+    return found
+
+
+def _comment(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("comment") or "").strip()
 
 
 def forms_set_aside(session: Session, study: StudyRow) -> int:

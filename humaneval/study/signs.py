@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from humaneval.domain import Role
 from humaneval.scoring.analysis.annotators import signs
 from humaneval.scoring.questions.question import Question
+from humaneval.store.responses import by_workers
 from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow
 from humaneval.study.asked import asked_by, truth_of, with_truth
 from humaneval.study.stored import Study
@@ -40,8 +41,7 @@ def signs_of(session: Session, study: Study, workers: Collection[int]) -> dict[i
             )
             .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
             .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(COLLECTED))
-            .where(AssignmentRow.worker_id.in_(workers))
+            .where(by_workers([study.id], workers), AssignmentRow.state.in_(COLLECTED))
         )
     )
     for line in lines:

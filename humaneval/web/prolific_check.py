@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from humaneval.crowd.prolific.client import BUSY
 from humaneval.crowd.prolific.platform import Prolific
@@ -25,6 +26,13 @@ RETRY_SECONDS, MOST_RETRY_SECONDS = 5.0, 60.0
 """When visitors may come again if too many ask, unless Prolific says when; and the most that it may say."""
 
 _log = logging.getLogger(__name__)
+
+
+class Listed(NamedTuple):
+    """All submissions of a study, and those whose places are open again."""
+
+    submissions: frozenset[str]
+    given_up: frozenset[str]
 
 
 class Checker:
@@ -52,16 +60,16 @@ class Checker:
         with self._asking():
             return self._platform(endpoint, study).session(assignment, tries=1, seconds=SILENT_SECONDS)
 
-    def given_up(self, endpoint: str, study: str, hit: str) -> frozenset[str]:
-        """The submissions whose places are open again, as far as Prolific says."""
+    def listed(self, endpoint: str, study: str, hit: str) -> Listed | None:
+        """The submissions of a study; None if Prolific does not say."""
         try:
             with self._asking():
                 platform = self._platform(endpoint, study)
-                platform.sessions(hit)
-                return frozenset(platform.given_up(hit))
+                there = frozenset(each.id for each in platform.sessions(hit))
+                return Listed(there, frozenset(platform.given_up(hit)))
         except HumanEvalError as error:
             _log.warning("study %s at %s: %s", study, endpoint, error.message)
-            return frozenset()
+            return None
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

@@ -90,9 +90,11 @@ def begin(key: str) -> Response:
     if counted and found.outcome is Outcome.FORM:
         count_form(hit, found.assignment_id)
     if found.outcome is Outcome.FULL and checker is not None:
-        returned = checker.given_up(hit.endpoint, hit.study_name, hit.external_id or "")
-        ours = visit._replace(confirmed=confirmed, returned=returned, over_unconfirmed=confirmed)
-        found = opened(hit, ours) if returned or confirmed else found
+        listed = checker.listed(hit.endpoint, hit.study_name, hit.external_id or "")
+        if listed is not None and (listed.given_up or confirmed):
+            there = listed.submissions if confirmed else None
+            ours = visit._replace(confirmed=confirmed, returned=listed.given_up, submissions=there)
+            found = opened(hit, ours)
     refusal = _refusal(hit, found)
     if refusal is not None:
         return refusal

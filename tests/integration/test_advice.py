@@ -72,6 +72,9 @@ NOT_WALKED = {
     "humaneval/cli/infill.py: infill Anna left. ____ She slept.": "a terminal that waits for a text",
     "humaneval/crowd/advice.py: approve x ID --to local": "strays: tests/integration/crowd/test_strays.py",
     "humaneval/crowd/advice.py: publish x --to link --places NUMBER": "answers that come late, by link",
+    "humaneval/cli/publish_links.py: publish x --to local --places NUMBER": (
+        "an interrupted run: tests/integration/link/test_personal_links.py"
+    ),
     "humaneval/infills/free_text.py: train ilm --bundled --from-scratch --preset small --out ilm": (
         "trains a model"
     ),

@@ -409,3 +409,20 @@ def test_what_a_system_lacks_is_left_out_for_all_and_counted_once(command: Comma
     assert "1 blank left out: model a has no infill that may be shown there." in made.err
     assert "table.csv:9: column model a: the cell is empty\n" in made.err
     assert "left out: human" not in made.err
+
+
+def test_of_more_columns_than_a_study_can_use_the_first_are_shown_and_the_number(
+    command: Command, there: Path
+) -> None:
+    stories = [row[: HEADER.index("model a")] for row in rows(8)]
+    systems = [f"system {number}" for number in range(300)]
+    save(
+        [[*story, *(f"It was {at}." for at, _ in enumerate(systems))] for story in stories],
+        [*HEADER[: HEADER.index("model a")], *systems],
+    )
+    made = command("study", "create", "mine", "--from", "table.csv", "--yes")
+    columns = len(stories[0]) + 300
+    assert f"\n… and {columns - 250} more\n" in made.err
+    assert "system 243" in made.err
+    assert "system 244 " not in made.err
+    assert made.code == 1

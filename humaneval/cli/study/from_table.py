@@ -54,6 +54,8 @@ from humaneval.text import command, counted, listed, quoted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+SHOWN_COLUMNS = 250
+"""More columns than a table has whose systems can all be compared."""
 SHOWN_PROBLEMS = 20
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -288,9 +290,11 @@ def _show(table: TableFile, layout: Layout) -> None:
     shown = Table("Column", "Taken as", "Example", box=None, pad_edge=False, header_style="bold")
     columns, roles = [quoted(name, 40) for name in layout.columns], [str(role) for role in layout.roles]
     left = screen.width - max(map(len, columns)) - max(map(len, roles)) - 4
-    for at, (column, role) in enumerate(zip(columns, roles, strict=True)):
+    for at, (column, role) in enumerate(zip(columns[:SHOWN_COLUMNS], roles, strict=False)):
         shown.add_row(column, role, quoted(_example(table, layout, at), min(max(left, 20), 60)))
     screen.print(shown)
+    if len(columns) > SHOWN_COLUMNS:
+        say(f"… and {len(columns) - SHOWN_COLUMNS:,} more", err=True)
 
 
 def _ask(yes: bool, name: str, file: Path) -> None:

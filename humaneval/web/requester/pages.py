@@ -16,8 +16,7 @@ from humaneval.store.engine import reading
 from humaneval.store.responses import rows_in
 from humaneval.store.tables import RowRow, StudyRow
 from humaneval.store.types import now
-from humaneval.study.scores import ready
-from humaneval.study.stored import Study, open_study
+from humaneval.study.stored import Study, open_study, study_of
 from humaneval.study.words import Channel
 from humaneval.text import command
 from humaneval.web.forms import context
@@ -26,6 +25,7 @@ from humaneval.web.messages import root
 from humaneval.web.requester import passages as of_study
 from humaneval.web.requester import people, progress, scores
 from humaneval.web.requester.platform_status import Heard
+from humaneval.web.requester.remembered import remembered
 from humaneval.web.requester.render import ASSETS, Paged, page, part
 from humaneval.web.requester.render import asset as read_asset
 from humaneval.web.security import allow_fetches, allow_plots, refuse_forms
@@ -37,8 +37,8 @@ HEARD = "requester's pages: heard"
 INFILLING = "infill"
 """The folder of the infilling page, if it is there."""
 STUDIES_PER_PAGE = 20
-COMMENTS_SHOWN = 5
-"""On the page of the study itself."""
+SHOWN = 5
+"""Comments, strays and forms that differ on the page of the study itself."""
 
 
 @blueprint.before_request
@@ -74,9 +74,12 @@ def _studies(template: str) -> Response:
         rows = session.scalars(
             select(StudyRow).order_by(StudyRow.id.desc()).limit(paged.size).offset(paged.offset)
         ).all()
-        listed = paged.of(list(progress.standings(session, context().engine, rows, _heard())))
+    listed = [progress.standing(study_of(context().engine, row), _heard()) for row in rows]
     return page(
-        template, studies=listed, moment=now(), infilling=INFILLING if DESK in current_app.extensions else ""
+        template,
+        studies=paged.of(listed),
+        moment=min((one.at for one in listed), default=now()),
+        infilling=INFILLING if DESK in current_app.extensions else "",
     )
 
 
@@ -90,25 +93,22 @@ def to_study(name: str) -> Response:
 def study(name: str) -> Response:
     """Where a study stands, and what waits."""
     opened = _opened(name)
-    moment = now()
-    with reading(opened.engine) as session:
-        stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened, _heard())
-    generators = progress.by_generator(opened, moment)
-    waits = progress.waiting(opened, stands.endpoints, moment)
+    stands = progress.standing(opened, _heard())
+    found = progress.details(opened, stands)
     return page(
         "study.html",
         study=opened,
         stands=stands,
-        moment=moment,
-        generators=generators,
-        positions=progress.by_position(generators),
-        lines=waits.lines,
-        undecided=waits.strays,
-        said=progress.last_said(opened, [one.endpoint for one in stands.endpoints]),
-        comments=people.comments(opened, 1, COMMENTS_SHOWN),
-        strays=people.odd_forms(opened, 1, strays=True),
-        differing=people.odd_forms(opened, 1, strays=False),
-        ready=ready(opened),
+        moment=stands.at,
+        generators=found.generators,
+        positions=progress.by_position(found.generators),
+        lines=found.waits.lines,
+        undecided=found.waits.strays,
+        said=found.said,
+        comments=people.comments(opened, 1, SHOWN),
+        strays=people.odd_forms(opened, 1, SHOWN, strays=True),
+        differing=people.odd_forms(opened, 1, SHOWN, strays=False),
+        ready=progress.forms_in(opened),
         ask=command("status", opened.name),
         compare=command("status", opened.name, "--reconcile"),
         where=_for_annotators(opened, stands),
@@ -129,9 +129,8 @@ def _for_annotators(study: Study, stands: progress.Standing) -> list[str]:
 def study_live(name: str) -> Response:
     """The part of that page that changes."""
     opened = _opened(name)
-    with reading(opened.engine) as session:
-        stands = progress.standing(session, session.get_one(StudyRow, opened.id), opened, _heard())
-    return page("study_live.html", study=opened, stands=stands, moment=now())
+    stands = progress.standing(opened, _heard())
+    return page("study_live.html", study=opened, stands=stands, moment=stands.at)
 
 
 @blueprint.get("/study/<name>/form")
@@ -214,7 +213,7 @@ def passage(name: str, number: int) -> Response:
 def study_scores(name: str) -> Response:
     """The scores, once the planned number of people has answered, or if they are asked for early."""
     opened = _opened(name)
-    forms = ready(opened)
+    forms = progress.forms_in(opened)
     early, pilot = not forms.complete, opened.settings.design.pilot
     look = not early or request.args.get("early") == "yes"
     allow_plots()
@@ -223,7 +222,7 @@ def study_scores(name: str) -> Response:
         study=opened,
         ready=forms,
         early=early,
-        shown=scores.shown(opened) if look else None,
+        shown=remembered(opened, "scores", lambda: scores.shown(opened)) if look else None,
         pilot=pilot,
         simulated=progress.warning(opened),
         ask=command("score", opened.name, *["--tests"] * pilot),

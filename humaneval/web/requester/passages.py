@@ -201,12 +201,11 @@ def _answers(
     session: Session, study: Study, lines: Sequence[Any], found: Sequence[tuple[str, bool | None]]
 ) -> list[AnswerTo]:
     """Each of `lines` as shown, with what it said and whether that is the obvious answer."""
-    decided = {
-        id: why
-        for endpoint in {line.endpoint for line in lines}
-        for id, why in would_exclude(study, endpoint).items()
-    }
-    signs = signs_of(session, study, {line.worker_id for line in lines})
+    workers = {line.worker_id for line in lines}
+    decided: dict[int, str] = {}
+    for endpoint in {line.endpoint for line in lines}:
+        decided |= would_exclude(session, study, endpoint, workers)
+    signs = signs_of(session, study, workers)
     return [
         AnswerTo(
             line.pseudonym,

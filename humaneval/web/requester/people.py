@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import COMMENT
@@ -16,7 +16,7 @@ from humaneval.crowd.review import would_exclude
 from humaneval.crowd.worker_flags import stood_out
 from humaneval.store.engine import reading
 from humaneval.store.export_pseudonyms import StudyNames, names_of
-from humaneval.store.responses import comment_lines
+from humaneval.store.responses import by_workers, comment_lines, commented
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
@@ -29,6 +29,7 @@ from humaneval.store.tables import (
 from humaneval.study.asked import asked_by, truth_of, with_truth
 from humaneval.study.signs import signs_of
 from humaneval.study.stored import Study
+from humaneval.web.requester.remembered import remembered
 from humaneval.web.requester.render import PER_PAGE, Paged
 
 
@@ -94,18 +95,19 @@ class Done(NamedTuple):
 
 def people(study: Study, page: int) -> Paged[list[FormOf]]:
     """A page of the people who have opened a form, each with all forms; the first who came come first."""
+    of_study = select(AssignmentRow.worker_id).where(AssignmentRow.study_id == study.id)
+    first = of_study.group_by(AssignmentRow.worker_id).order_by(func.min(AssignmentRow.id))
+    everybody = remembered(study, "people", lambda: _listed(study, first))
+    paged = Paged[list[FormOf]].at(page, len(everybody))
+    workers = everybody[paged.offset : paged.offset + PER_PAGE]
     with reading(study.engine) as session:
-        of_study = select(AssignmentRow.worker_id).where(AssignmentRow.study_id == study.id)
-        total = session.scalar(select(func.count()).select_from(of_study.distinct().subquery())) or 0
-        paged = Paged[list[FormOf]].at(page, total)
-        workers = session.scalars(
-            of_study.group_by(AssignmentRow.worker_id)
-            .order_by(func.min(AssignmentRow.id))
-            .limit(PER_PAGE)
-            .offset(paged.offset)
-        ).all()
         forms = _forms(session, study, workers)
     return paged.of([forms[worker] for worker in workers])
+
+
+def _listed(study: Study, ids: Select[int]) -> Sequence[int]:
+    with reading(study.engine) as session:
+        return session.scalars(ids).all()
 
 
 def person(study: Study, pseudonym: str) -> list[Done]:
@@ -116,25 +118,22 @@ def person(study: Study, pseudonym: str) -> list[Done]:
             return []
         forms = _forms(session, study, [worker]).get(worker, [])
         ids = [form.id for form in forms]
-        answers, payments = _answers(session, study, ids), _payments(session, ids)
+        answers, payments = _answers(session, study, ids), _payments(session, forms)
         comments = _comments(session, ids)
     return [Done(form, answers[form.id], payments[form.id], comments.get(form.id, "")) for form in forms]
 
 
-def odd_forms(study: Study, page: int, *, strays: bool) -> Paged[FormOf]:
+def odd_forms(study: Study, page: int, size: int = PER_PAGE, *, strays: bool) -> Paged[FormOf]:
     """A page of the undecided strays, or of the forms whose answers differ between our server and the
     platform."""
     undecided = and_(AssignmentRow.is_stray, AssignmentRow.state == "submitted")
     kind = undecided if strays else AssignmentRow.differences != ""
-    of = and_(AssignmentRow.study_id == study.id, kind)
+    of = select(AssignmentRow.id).where(AssignmentRow.study_id == study.id, kind).order_by(AssignmentRow.id)
+    forms = remembered(study, "strays" if strays else "differing", lambda: _listed(study, of))
+    paged = Paged[FormOf].at(page, len(forms), size)
+    ids = forms[paged.offset : paged.offset + size]
     with reading(study.engine) as session:
-        total = session.scalar(select(func.count()).select_from(AssignmentRow).where(of)) or 0
-        paged = Paged[FormOf].at(page, total)
-        ids = session.scalars(
-            select(AssignmentRow.id).where(of).order_by(AssignmentRow.id).limit(PER_PAGE).offset(paged.offset)
-        ).all()
-        found = _of_assignments(session, study, AssignmentRow.id.in_(ids))
-    return paged.of(found)
+        return paged.of(_of_assignments(session, study, AssignmentRow.id.in_(ids)))
 
 
 class Comment(NamedTuple):
@@ -148,9 +147,10 @@ class Comment(NamedTuple):
 
 def comments(study: Study, page: int, size: int = PER_PAGE) -> Paged[Comment]:
     """A page of the comments, the newest first."""
+    written = remembered(study, "comments", lambda: _commented(study))
+    paged = Paged[Comment].at(page, len(written), size)
     with reading(study.engine) as session:
-        lines = comment_lines(session, session.get_one(StudyRow, study.id))[::-1]
-    paged = Paged[Comment].at(page, len(lines), size)
+        lines = comment_lines(session, written[paged.offset : paged.offset + size])
     return paged.of(
         [
             Comment(
@@ -159,9 +159,14 @@ def comments(study: Study, page: int, size: int = PER_PAGE) -> Paged[Comment]:
                 datetime.fromisoformat(line["submitted_at"]) if line["submitted_at"] else None,
                 line["comment"],
             )
-            for line in lines[paged.offset : paged.offset + size]
+            for line in lines
         ]
     )
+
+
+def _commented(study: Study) -> Sequence[int]:
+    with reading(study.engine) as session:
+        return commented(session, session.get_one(StudyRow, study.id))[::-1]
 
 
 def _forms(session: Session, study: Study, workers: Sequence[int]) -> dict[int, list[FormOf]]:
@@ -169,7 +174,7 @@ def _forms(session: Session, study: Study, workers: Sequence[int]) -> dict[int, 
     of_worker = dict(
         session.execute(select(WorkerRow.pseudonym, WorkerRow.id).where(WorkerRow.id.in_(workers))).all()
     )
-    for form in _of_assignments(session, study, AssignmentRow.worker_id.in_(workers)):
+    for form in _of_assignments(session, study, by_workers([study.id], workers)):
         found[of_worker[form.worker]].append(form)
     return found
 
@@ -177,7 +182,7 @@ def _forms(session: Session, study: Study, workers: Sequence[int]) -> dict[int, 
 def _of_assignments(session: Session, study: Study, which: ColumnElement[bool]) -> list[FormOf]:
     work = session.scalars(
         select(AssignmentRow)
-        .where(AssignmentRow.study_id == study.id, which)
+        .where(which)
         .options(joinedload(AssignmentRow.worker), joinedload(AssignmentRow.row))
         .order_by(AssignmentRow.id)
     ).all()
@@ -194,11 +199,11 @@ def _of_assignments(session: Session, study: Study, which: ColumnElement[bool]) 
         )
     }
     excluded = {one.id: one.excluded for one in work}
+    workers = {one.worker_id for one in work}
     for endpoint in {one.endpoint for one in work}:
-        decided = would_exclude(study, endpoint)
-        excluded |= {id: why for id, why in decided.items() if id in excluded}
+        excluded |= would_exclude(session, study, endpoint, workers)
     names = names_of(session, session.get_one(StudyRow, study.id))
-    signs = signs_of(session, study, {one.worker_id for one in work})
+    signs = signs_of(session, study, workers)
     return [
         _form(one, sums, stood_out(one.state, excluded[one.id], signs.get(one.worker_id, ())), names)
         for one in work
@@ -262,9 +267,13 @@ def _answers(session: Session, study: Study, forms: Sequence[int]) -> dict[int, 
     return found
 
 
-def _payments(session: Session, forms: Sequence[int]) -> dict[int, list[Payment]]:
+def _payments(session: Session, forms: Sequence[FormOf]) -> dict[int, list[Payment]]:
     found: dict[int, list[Payment]] = defaultdict(list)
-    rows = select(PaymentRow).where(PaymentRow.assignment_id.in_(forms)).order_by(PaymentRow.id)
+    of = (
+        PaymentRow.endpoint.in_({form.endpoint for form in forms}),  # the index begins with it
+        PaymentRow.assignment_id.in_([form.id for form in forms]),
+    )
+    rows = select(PaymentRow).where(*of).order_by(PaymentRow.id)
     for row in session.scalars(rows):
         payment = Payment(
             row.kind, row.amount, row.state, row.paid_at, row.elsewhere, row.settled_at, row.reason

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Engine, and_, case, func, select
+from sqlalchemy import and_, case, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.advice import Line, owed_line, progress_lines, stray_lines, unpublished, waiting_lines
 from humaneval.crowd.costs import INSTEAD
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.crowd.reversible import OVERTAKEN
-from humaneval.crowd.review import would_review
+from humaneval.crowd.review import undecided
 from humaneval.crowd.settle import TAKE_BACK
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.store.engine import reading
@@ -29,12 +29,14 @@ from humaneval.store.tables import (
     OutboxRow,
     PassageRow,
     RowPassageRow,
-    RowRow,
     StudyRow,
 )
-from humaneval.study.stored import Study, put_up, study_of
+from humaneval.store.types import now
+from humaneval.study.scores import Ready, ready
+from humaneval.study.stored import Study, put_up
 from humaneval.text import Answerers, command
 from humaneval.web.requester.platform_status import Heard
+from humaneval.web.requester.remembered import remembered
 
 
 @dataclass(slots=True)
@@ -78,15 +80,12 @@ def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
     found: dict[str, OfGenerator] = {}
     with reading(study.engine) as session:
         names = dict(session.execute(select(GeneratorRow.id, GeneratorRow.name)).all())
+        in_forms = select(func.count()).where(RowPassageRow.passage_id == PassageRow.id).scalar_subquery()
+        of_study = select(*where, in_forms.label("forms")).where(PassageRow.study_id == study.id).subquery()
         planned = session.execute(
-            select(*where, func.count())
-            .select_from(RowPassageRow)
-            .join(RowRow, RowRow.id == RowPassageRow.row_id)
-            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
-            .where(RowRow.study_id == study.id)
-            .group_by(*where)
+            select(*of_study.c[:4], func.sum(of_study.c.forms)).group_by(*of_study.c[:4])
         )
-        lines = [(*line[:4], Counts(planned=line[4])) for line in planned]
+        lines = [(*line[:4], Counts(planned=int(line[4]))) for line in planned if line[4]]
         is_open = and_(AssignmentRow.state == "opened", AssignmentRow.lease_until > moment)
         stage = case(
             (is_open, "out"),
@@ -94,18 +93,23 @@ def by_generator(study: Study, moment: datetime) -> list[OfGenerator]:
             (AssignmentRow.state == "approved", "approved"),
             (AssignmentRow.state.in_(COLLECTED), "collected"),
         )
-        work = session.execute(
-            select(*where, stage.label("stage"), func.count())
-            .select_from(AssignmentRow)
-            .join(RowPassageRow, RowPassageRow.row_id == AssignmentRow.row_id)
-            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+        # First by passage: there are few, and only their generators are looked up.
+        answers = (
+            select(RowPassageRow.passage_id, stage.label("stage"), func.count().label("number"))
+            .join(AssignmentRow, AssignmentRow.row_id == RowPassageRow.row_id)
             .where(AssignmentRow.study_id == study.id, stage.is_not(None))
-            .group_by(*where, "stage")
+            .group_by(RowPassageRow.passage_id, "stage")
+            .subquery()
+        )
+        work = session.execute(
+            select(*where, answers.c.stage, func.sum(answers.c.number))
+            .join(answers, answers.c.passage_id == PassageRow.id)
+            .group_by(*where, answers.c.stage)
         )
         for *of_passage, reached, number in work:
-            counts = Counts(**{reached: number})
+            counts = Counts(**{reached: int(number)})
             if reached == "approved":
-                counts.collected = number
+                counts.collected = counts.approved
             lines.append((*of_passage, counts))
     for generator, other, role, position, counts in lines:
         name = " | ".join(names[each] for each in (generator, other) if each is not None)
@@ -136,6 +140,8 @@ class Standing(NamedTuple):
     endpoints: list[EndpointStatus]
     asked: dict[str, datetime]
     """When each platform that was asked answered, by endpoint."""
+    at: datetime
+    """When it was counted."""
 
 
 def count_studies(session: Session) -> int:
@@ -143,23 +149,52 @@ def count_studies(session: Session) -> int:
     return session.scalar(select(func.count()).select_from(StudyRow)) or 0
 
 
-def standing(session: Session, row: StudyRow, study: Study, heard: Heard) -> Standing:
+def standing(study: Study, heard: Heard) -> Standing:
     """Where a study stands, by our database and what platforms said last."""
-    told = heard.of(study)
+    return remembered(study, "standing", lambda: _standing(study, heard))
+
+
+def _standing(study: Study, heard: Heard) -> Standing:
+    told, moment = heard.of(study), now()
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
+        is_test, made_at, simulated = row.is_test, row.created_at, _warning(answerers(session, row), row)
+    there = {endpoint: one.there for endpoint, one in told.items()}
     return Standing(
         study,
-        row.is_test,
-        _warning(answerers(session, row), row),
-        row.created_at,
-        study_status(study, there={endpoint: one.there for endpoint, one in told.items()}),
+        is_test,
+        simulated,
+        made_at,
+        study_status(study, moment, there),
         {endpoint: one.at for endpoint, one in told.items()},
+        moment,
     )
 
 
-def standings(session: Session, engine: Engine, rows: Iterable[StudyRow], heard: Heard) -> Iterator[Standing]:
-    """The same for several studies."""
-    for row in rows:
-        yield standing(session, row, study_of(engine, row), heard)
+class Details(NamedTuple):
+    """What the page of a study shows beside where it stands."""
+
+    generators: list[OfGenerator]
+    waits: Waits
+    said: list[Said]
+
+
+def details(study: Study, stands: Standing) -> Details:
+    """The same answers by generator, what waits, and the news."""
+    return remembered(
+        study,
+        "details",
+        lambda: Details(
+            by_generator(study, stands.at),
+            waiting(study, stands.endpoints, stands.at),
+            last_said(study, [one.endpoint for one in stands.endpoints]),
+        ),
+    )
+
+
+def forms_in(study: Study) -> Ready:
+    """How many forms of the design are in."""
+    return remembered(study, "ready", lambda: ready(study))
 
 
 def warning(study: Study) -> str:
@@ -190,12 +225,12 @@ def waiting(study: Study, endpoints: Sequence[EndpointStatus], moment: datetime)
     lines: list[Line] = []
     strays: list[Line] = []
     for one in endpoints:
-        review, work = command("review", study.name, "--to", one.endpoint), would_review(study, one.endpoint)
+        review, work = command("review", study.name, "--to", one.endpoint), undecided(study, one.endpoint)
         said = progress_lines(one, study.name, moment)
         lines += waiting_lines(study.name, one.endpoint, work)
         lines += [line for line in said if line.waits and line.command != review]
         lines += filter(None, [owed_line(one, study.name)])
-        strays += stray_lines(study.name, one.endpoint, work)
+        strays += stray_lines(study.name, one.endpoint, work.strays)
     return Waits(lines if endpoints else [unpublished(study.name, put_up(study))], strays)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, make_url, text
 
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.status import EndpointStatus
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import HumanEvalError
+from humaneval.running import watch as watching
 from humaneval.running.other_studies import OtherStudies
 from humaneval.running.watch import Ending, Pulse, pulse_of, watch
 from tests.pace import PATIENCE
@@ -81,3 +84,37 @@ def test_a_database_that_is_restarted_is_waited_for_and_told_of_once(
         administrator.dispose()
     assert joined == [other.name]
     assert len({error.message for error in troubles}) == len(troubles)
+
+
+def test_while_answers_come_all_the_time_collecting_rests(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    at, ending, looks, passes = open_study_at(sqlite_engine, "study", platform), Ending(), [0], [0]
+
+    def look() -> None:
+        looks[0] += 1
+
+    def collect(*given: Any) -> object:
+        passes[0] += 1
+        return collect_work(*given)
+
+    monkeypatch.setattr(watching, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "SOON_SECONDS", 0.0)
+    monkeypatch.setattr(watching, "REST", 1e9)
+    monkeypatch.setattr(watching, "collect_work", collect)
+    thread = threading.Thread(target=watch, args=(at, ending), kwargs={"beside": look})
+    thread.start()
+    try:
+        wait_for(lambda: looks[0])
+        answer(up)
+        before = looks[0]
+        wait_for(lambda: looks[0] > before + 2)
+        assert (passes, pulse_of(at).answered) == ([1], 1)
+    finally:
+        ending.stop()
+        thread.join(PATIENCE)

@@ -23,6 +23,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.meta import stored_secret
 from humaneval.store.tables import HitRow
 from humaneval.study.stored import open_study
+from tests.commands import Command
 from tests.integration.link.people import LinkStudy, begin, form_hash, heading, send, take
 
 LIST = "Name,E-mail\nAda Lovelace,ada@example.org\nBen “B” Öztürk,ben@example.org\nChioma,chi@example.org\n"
@@ -58,6 +59,20 @@ def test_a_person_resumes_their_form_on_another_client_and_is_thanked_ever_after
     assert heading(send(page)) == "Thank you"
     assert heading(begin(ada)) == heading(Browser().get(page.url)) == "Thank you"
     assert study.states() == {"answered": 1, "opened": 1}
+
+
+def test_after_an_interrupted_run_nobody_is_led_to_open_the_study_to_everybody(
+    sqlite_engine: Engine, by_link: Callable, command: Command, tmp_path: Path
+) -> None:
+    study, listed = by_link(sqlite_engine), people(tmp_path)
+    plan_hits(open_study_at(sqlite_engine, "study", study.platform), invitations=listed.invitations(b"key"))
+    assert "publish study --to link --people FILE --out FILE" in command("status", "study").out
+    refused = command("publish", "study", "--to", "link")
+    assert refused.code == 2
+    assert "--people FILE --out FILE" in refused.err
+    asked = ("publish", "study", "--to", "link")
+    assert command(*asked, "--places", "2").out.startswith("4 links made")
+    assert command(*asked).out.startswith("0 links made")
 
 
 def test_the_same_list_gives_the_same_links_and_a_longer_one_adds_only_the_new(

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 import urllib3
+from sqlalchemy import select
 
 from humaneval import open_forms
 from humaneval.crowd.prolific import submitted
 from humaneval.market.prolific_standin import Faults
 from humaneval.market.prolific_standin.faults import READING, RETRY_AFTER, ProlificFault
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow
 from humaneval.web import prolific_check
 from tests.integration.prolific.people import Person, World
 
@@ -151,3 +154,24 @@ def test_who_is_confirmed_comes_before_who_is_not(world: World, faults: Faults) 
     faults.replace([], 0)
     assert world.person("Ann").take().form(field="form") is not None
     assert len(world.rows()) == 4
+
+
+def test_who_is_at_work_keeps_the_row_although_prolific_was_silent_at_first(
+    world: World, faults: Faults
+) -> None:
+    world.publish()
+    ann = world.person("Ann")
+    assert ann.reserve()
+    ann.start()
+    fall_silent(faults)
+    assert ann.open().form(field="form") is not None
+    for number in range(3):
+        stranger(world, number).open()
+    faults.replace([], 0)
+    assert world.person("Ben").take().form(field="form") is not None
+    with reading(world.engine) as session:
+        mine = select(AssignmentRow.state).where(AssignmentRow.external_id == ann.submission)
+        assert session.scalar(mine) == "opened"
+    ann.answer()
+    ann.finish()
+    assert world.collect().new == 1
