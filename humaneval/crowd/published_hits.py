@@ -123,15 +123,16 @@ def hits_of_links(
     session: Session, study: Study, endpoint: str, invitations: Sequence[Invitation]
 ) -> list[HitRow]:
     """The links of invitations that are up, in their order."""
-    rows = session.scalars(
-        select(OutboxRow).where(
+    rows = session.execute(
+        select(OutboxRow.subject, OutboxRow.request).where(
             OutboxRow.study_id == study.id,
             OutboxRow.endpoint == endpoint,
             OutboxRow.operation == INVITE,
         )
     )
-    hits = {row.subject: row.request["hit"] for row in rows}
-    return [session.get_one(HitRow, hits[f"{study.name}: {each.subject}"]) for each in invitations]
+    hits = {hit.id: hit for hit in hits_of(session, study, endpoint)}
+    links = {subject: hits[request["hit"]] for subject, request in rows}
+    return [links[f"{study.name}: {each.subject}"] for each in invitations]
 
 
 def links_of(study: Study, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:

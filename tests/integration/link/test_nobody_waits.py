@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, event
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.link import Invitation
+from humaneval.crowd.publish import moved_links
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.purge import purge
 from humaneval.crowd.review import review_work
@@ -127,6 +128,7 @@ def test_a_form_can_be_sent_while_any_verb_works_on_thousands(
         "links, to look": lambda: plan_hits(at, invitations=people, dry_run=True),
         "links": lambda: plan_hits(at, invitations=people),
         "links again": lambda: plan_hits(at, invitations=people),
+        "links moved": lambda: moved_links(at, "http://localhost:9", people[:1_000]),
         "purge": lambda: purge(sqlite_engine, now(), now()),
     }
     held = Held(sqlite_engine)
