@@ -13,7 +13,7 @@ from humaneval.crowd.adopt import adopt, orphans
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import AS_SQL
 from humaneval.crowd.plan_differences import differing, look
-from humaneval.crowd.published_hits import UpHit, hits_of, refuse_closed, refuse_gone, up
+from humaneval.crowd.published_hits import UpHit, refuse_closed, refuse_gone, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.unaccepted import refuse_differing, refuse_unaccepted
 from humaneval.errors import PlatformError, UsageError
@@ -112,7 +112,7 @@ def to_change(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
     hits = published(at, dry_run=dry_run)
     if not hits:
         with reading(at.engine) as session:
-            refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
+            refuse_closed(session, at.study, at.endpoint)
         raise UsageError(
             f"study {at.name!r} has no HITs at {at.endpoint}",
             f"`{command('publish', at.name, '--to', at.endpoint)}` puts them up.",

@@ -56,7 +56,8 @@ def _changes(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | N
                 found = compare(plan, hit.next_expires_at, there, moment)
             mine = [each for each in waiting if each.hit_id == hit.id]
             if PLACES in found and found[PLACES].there in {str(each.places) for each in mine}:
-                given += [each for each in mine if each.places <= int(found.pop(PLACES).there)]
+                places = int(found.pop(PLACES).there)
+                given += [each for each in mine if each.places <= places]
             over += [
                 row for what, row in before.items() if what not in found or found[what].there != row.there
             ]

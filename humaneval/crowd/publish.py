@@ -144,12 +144,14 @@ def refuse_moved(at: StudyAtPlatform, public_url: str) -> None:
 def moved_links(at: StudyAtPlatform, public_url: str, again: Sequence[Invitation]) -> str:
     """As `leads_elsewhere`. The links `again` are handed out once more, and from now on lead here."""
     if moved := leads_elsewhere(at, public_url):
-        with writing(at.engine) as session:
-            hold_study(session, at.id)
+        with reading(at.engine) as session:
             subjects = [f"hit {hit.id}" for hit in hits_of_links(session, at.study, at.endpoint, again)]
-            for row in session.scalars(_wrote(at).where(OutboxRow.subject.in_(subjects))):
-                here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
-                row.request = {**row.request, TERMS: here}
+        for some in in_turns(subjects, TOGETHER):
+            with writing(at.engine) as session:
+                hold_study(session, at.id)
+                for row in session.scalars(_wrote(at).where(OutboxRow.subject.in_(some))):
+                    here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
+                    row.request = {**row.request, TERMS: here}
     return moved
 
 

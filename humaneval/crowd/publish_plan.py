@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.more_places import MorePlaces, add_places, places_to_give
-from humaneval.crowd.outbox import hold_study, token_for
+from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import refuse_unknown_studies
-from humaneval.crowd.planned_keys import PlannedKeys
+from humaneval.crowd.planned_hits import Portion, invited, plan_links, plan_portions
 from humaneval.crowd.platform import UNASKED, Cost
-from humaneval.crowd.prolific.answered import CODES
 from humaneval.crowd.prolific.platform import Prolific
 from humaneval.crowd.published_hits import (
     INVITE,
@@ -32,9 +31,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, SIGNS
 from humaneval.store.engine import reading, writing
-from humaneval.store.responses import rows_in
 from humaneval.store.tables import AssignmentRow, DeletedFormRow, HitRow, OutboxRow
-from humaneval.store.types import now
 from humaneval.text import command
 
 MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
@@ -66,17 +63,6 @@ class PublishPlan:
     """How many places HITs that are up still get; `assignments` and the cost count them, too."""
     grew: bool = False
     """Whether something is planned that was not planned before."""
-
-
-class _Portion(NamedTuple):
-    assignments: int
-    row_id: int | None = None
-    """Set only if the page is static."""
-    audience: str = ""
-    subject: str = ""
-    """Set only for links: the same subject gives the same link the next time."""
-    resize: bool = False
-    """Only for links: an existing one gets this number of places."""
 
 
 class _Lost(NamedTuple):
@@ -130,9 +116,17 @@ def plan_hits(
     PlatformError, with nothing stored, if the balance does not cover what is added.
     """
     refuse_elsewhere(at)
+    if top_up and at.settings.design.top_up == "never":
+        raise UsageError(
+            f'study {at.name!r} says top_up = "never"',
+            "Its rows are not handed out again; leave --top-up out.",
+        )
     if invitations:
         _refuse_promise(at)
     _refuse_other_currency(at)
+    if not dry_run:
+        plan_links(at, invitations)
+        invitations = invitations[:1]  # nothing is left to add for them
     hit_cost(at, at.settings.design.annotators)  # if the platform must be asked, not while the study is held
     # `publish_hits` drops a first plan that cannot be paid. What is added later is paid for beforehand.
     most = ZERO if at.endpoint not in UNASKED and _was_planned(at) else None
@@ -184,15 +178,10 @@ def _stored(
     stored if it costs more than `most`."""
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        if top_up and at.settings.design.top_up == "never":
-            raise UsageError(
-                f'study {at.name!r} says top_up = "never"',
-                "Its rows are not handed out again; leave --top-up out.",
-            )
         refuse_unknown_studies(session, at.study)
         _drop_other_plan(session, at, static)
-        refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
-        portions = _invited(session, at, invitations) if invitations else _portions(session, at, static)
+        refuse_closed(session, at.study, at.endpoint)
+        portions = invited(session, at, invitations) if invitations else _portions(session, at, static)
         lost = _Lost([], [])
         if at.settings.design.top_up != "never":
             lost = _Lost(lost_assignments(session, at.study, at.endpoint), _deleted(session, at))
@@ -200,12 +189,14 @@ def _stored(
             if not invitations:  # a link stays open for rows that are free again
                 portions += _again(at, lost.rows, static)
             lost = lost.handed_out()
+        added: Sequence[HitRow] = []
         if not at.platform.endpoint.one_offer or not hits_of(session, at.study, at.endpoint):
-            _plan_hits(session, at, portions)
+            added = plan_portions(session, at, portions, dry_run=dry_run)
         else:
             add_places(session, at, sum(portion.assignments for portion in portions))
         more = places_to_give(session, at)
-        planned = _planned(at, hits_of(session, at.study, at.endpoint), there, len(lost.rows), more)
+        hits = [*hits_of(session, at.study, at.endpoint), *added]
+        planned = _planned(at, hits, there, len(lost.rows), more)
         planned = replace(planned, grew=bool(portions))
         if dry_run or _lacks(planned, most):
             session.rollback()
@@ -258,8 +249,9 @@ def drop_untried(at: StudyAtPlatform) -> bool:
 
 def _drop_other_plan(session: Session, at: StudyAtPlatform, static: bool) -> None:
     """Drop a plan of the other kind, static or not, while no call was made for it. Afterwards it binds."""
-    hits = hits_of(session, at.study, at.endpoint)
-    if hits and static != (hits[0].row_id is not None) and not _drop_untried(session, at):
+    first = select(HitRow.row_id).where(HitRow.study_id == at.id, HitRow.endpoint == at.endpoint)
+    found = session.execute(first.order_by(HitRow.id).limit(1)).first()
+    if found and static != (found.row_id is not None) and not _drop_untried(session, at):
         as_before = command("publish", at.name, "--to", at.endpoint, *["--static"] * (not static))
         raise UsageError(
             f"study {at.name!r} was published to {at.endpoint} the other way",
@@ -282,74 +274,12 @@ def _drop_untried(session: Session, at: StudyAtPlatform) -> bool:
     return True
 
 
-def _plan_hits(session: Session, at: StudyAtPlatform, portions: Sequence[_Portion]) -> None:
-    """Plan what is not planned yet. Together, in a few statements: a study may have ten thousand HITs."""
-    there: dict[str, int] = {}
-    if any(portion.subject for portion in portions):
-        known = select(OutboxRow.subject, OutboxRow.request).where(
-            OutboxRow.endpoint == at.endpoint, OutboxRow.operation == INVITE
-        )
-        there = {subject: request["hit"] for subject, request in session.execute(known)}
-    new: dict[str, _Portion] = {}
-    keys = PlannedKeys(session, at, hits_of(session, at.study, at.endpoint))
-    for portion in portions:
-        if portion.subject not in there:
-            key = keys.of_link(portion.subject) if portion.subject else keys.of_hit(portion.row_id)
-            new[key] = portion
-        elif portion.resize:
-            session.get_one(HitRow, there[portion.subject]).assignments = portion.assignments
-    if not new:
-        return
-    hits = [
-        {
-            "study_id": at.id,
-            "endpoint": at.endpoint,
-            "key": key,
-            "assignments": portion.assignments,
-            "row_id": portion.row_id,
-            "audience": portion.audience,
-            # Only our own marketplace signs.
-            "secret": keys.signing(key) if at.endpoint == "local" and portion.row_id is None else "",
-        }
-        for key, portion in new.items()
-    ]
-    session.execute(insert(HitRow), hits)
-    mine = select(HitRow.key, HitRow.id).where(HitRow.study_id == at.id, HitRow.endpoint == at.endpoint)
-    ids = dict(session.execute(mine).all())
-    writes = []
-    for key, portion in new.items():
-        hit = ids[key]
-        if portion.subject:
-            invited = {"state": "confirmed", "confirmed_at": now()}
-            writes.append({**_write(at, INVITE, portion.subject, key, {"hit": hit}), **invited})
-        unsent = {"state": "pending", "confirmed_at": None}
-        asked: dict[str, Any] = {"assignments": portion.assignments}
-        if at.endpoint == "prolific":
-            asked[CODES] = keys.codes(key)
-        writes.append({**_write(at, PUBLISH, f"hit {hit}", key, asked), **unsent})
-    session.execute(insert(OutboxRow), writes)
-
-
-def _write(
-    at: StudyAtPlatform, operation: str, subject: str, key: str, request: dict[str, Any]
-) -> dict[str, Any]:
-    """The columns of an intended write, as `intend` stores them."""
-    return {
-        "study_id": at.id,
-        "endpoint": at.endpoint,
-        "operation": operation,
-        "subject": subject,
-        "token": token_for(at.endpoint, operation, subject, key),
-        "request": request,
-    }
-
-
-def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[_Portion]:
+def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[Portion]:
     """For the rows that no HIT of this endpoint carries: at first all rows, later the added ones."""
     rows, hits = session.scalars(at.study.row_ids).all(), hits_of(session, at.study, at.endpoint)
     if static:
         carried = {hit.row_id for hit in hits}
-        return [_Portion(1, row) for row in rows if row not in carried]
+        return [Portion(1, row) for row in rows if row not in carried]
     # A row that was lost and is handed out again has had a second place.
     places = sum(hit.assignments for hit in hits) + sum(each.more for each in places_to_give(session, at))
     for of in (AssignmentRow, DeletedFormRow):
@@ -358,23 +288,9 @@ def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[_Port
     return _split(at, max(0, len(rows) - places))
 
 
-def _invited(session: Session, at: StudyAtPlatform, invitations: Sequence[Invitation]) -> list[_Portion]:
-    """One portion for each link; without a number of places it has one for each row."""
-    rows = rows_in(session, at.id)
-    return [
-        _Portion(
-            assignments=invitation.places or rows,
-            audience=invitation.audience,
-            subject=f"{at.name}: {invitation.subject}",
-            resize=bool(invitation.places),
-        )
-        for invitation in invitations
-    ]
-
-
-def _again(at: StudyAtPlatform, lost: Sequence[int | None], static: bool) -> list[_Portion]:
+def _again(at: StudyAtPlatform, lost: Sequence[int | None], static: bool) -> list[Portion]:
     """For rows that are handed out again."""
-    return [_Portion(1, row) for row in lost] if static else _split(at, len(lost))
+    return [Portion(1, row) for row in lost] if static else _split(at, len(lost))
 
 
 def _deleted(session: Session, at: StudyAtPlatform) -> list[DeletedFormRow]:
@@ -389,7 +305,7 @@ def _deleted(session: Session, at: StudyAtPlatform) -> list[DeletedFormRow]:
     return list(session.scalars(deleted.order_by(DeletedFormRow.id)))
 
 
-def _split(at: StudyAtPlatform, rows: int) -> list[_Portion]:
+def _split(at: StudyAtPlatform, rows: int) -> list[Portion]:
     most = max(1, rows) if at.platform.endpoint.one_offer else MAX_ASSIGNMENTS
     whole, rest = divmod(rows, most)
-    return [_Portion(size) for size in [most] * whole + [rest] * (rest > 0)]
+    return [Portion(size) for size in [most] * whole + [rest] * (rest > 0)]

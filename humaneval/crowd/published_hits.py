@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
@@ -123,15 +123,16 @@ def hits_of_links(
     session: Session, study: Study, endpoint: str, invitations: Sequence[Invitation]
 ) -> list[HitRow]:
     """The links of invitations that are up, in their order."""
-    rows = session.scalars(
-        select(OutboxRow).where(
+    rows = session.execute(
+        select(OutboxRow.subject, OutboxRow.request).where(
             OutboxRow.study_id == study.id,
             OutboxRow.endpoint == endpoint,
             OutboxRow.operation == INVITE,
         )
     )
-    hits = {row.subject: row.request["hit"] for row in rows}
-    return [session.get_one(HitRow, hits[f"{study.name}: {each.subject}"]) for each in invitations]
+    hits = {hit.id: hit for hit in hits_of(session, study, endpoint)}
+    links = {subject: hits[request["hit"]] for subject, request in rows}
+    return [links[f"{study.name}: {each.subject}"] for each in invitations]
 
 
 def links_of(study: Study, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
@@ -141,10 +142,10 @@ def links_of(study: Study, endpoint: Endpoint, invitations: Sequence[Invitation]
         return [endpoint.preview_url.format(type=hit.key) for hit in hits]
 
 
-def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:
+def refuse_closed(session: Session, study: Study, endpoint: str) -> None:
     """Raise UsageError if HITs of the study at this endpoint were deleted: closing it there has begun."""
-    deleted = sum(hit.closed_at is not None for hit in hits)
-    if deleted:
+    closed = (HitRow.study_id == study.id, HitRow.endpoint == endpoint, HitRow.closed_at.is_not(None))
+    if deleted := session.scalar(select(func.count()).select_from(HitRow).where(*closed)):
         raise UsageError(
             f"study {study.name!r} was closed at {endpoint}, where {counted(deleted, 'HIT', 'was', 'were')}"
             " deleted",
@@ -156,10 +157,10 @@ def refuse_closed_everywhere(study: Study) -> None:
     """Raise UsageError if the study was up, and is closed wherever it was: nobody would get more forms."""
     with reading(study.engine) as session:
         hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
-    closed = [hit for hit in hits if hit.closed_at is not None]
-    if {hit.endpoint for hit in closed} == {hit.endpoint for hit in hits if hit.external_id is not None}:
-        for endpoint in {hit.endpoint for hit in closed}:
-            refuse_closed(study, endpoint, [hit for hit in closed if hit.endpoint == endpoint])
+        closed = {hit.endpoint for hit in hits if hit.closed_at is not None}
+        if closed == {hit.endpoint for hit in hits if hit.external_id is not None}:
+            for endpoint in closed:
+                refuse_closed(session, study, endpoint)
 
 
 def refuse_elsewhere(at: StudyAtPlatform) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
     JSON,
@@ -42,6 +43,9 @@ Item = TypeVar("Item")
 MOST_TOGETHER = 64
 """How many writes share a transaction. Nobody waits long for the first of them."""
 
+FAILED_SECONDS = 60.0
+"""For how long it counts that a transaction failed, if nobody wrote anything since."""
+
 _YOUR_TURN = object()
 
 _log = logging.getLogger(__name__)
@@ -53,6 +57,11 @@ class _Waiting:
     work: Callable[[Connection, Sequence[Any]], Sequence[Any]]
     item: Any
     outcome: Future[Any] = field(default_factory=Future)
+
+
+class _Failed(NamedTuple):
+    at: float
+    error: StoreError
 
 
 class Writer:
@@ -69,6 +78,13 @@ class Writer:
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._failed: _Failed | None = None
+
+    def check(self) -> None:
+        """Raise StoreError if the last transaction failed with it, unless that is long ago."""
+        failed = self._failed
+        if failed is not None and monotonic() - failed.at < FAILED_SECONDS:
+            raise failed.error
 
     def write(self, about: int, job: Callable[[Connection], T]) -> T:
         """The result of `job`, once it is committed. Only jobs about the same thing share a transaction."""
@@ -100,7 +116,7 @@ class Writer:
                 # What it had begun to read would keep the connection at its old state.
                 traceback.clear_frames(error.__traceback__)
                 if len(batch) == 1:
-                    batch[0].outcome.set_exception(error)
+                    self._fail(batch[0], error)
                     continue
                 if not isinstance(error, HumanEvalError):
                     _log.warning("writes that shared a commit run again alone: %s", failure(error))
@@ -115,7 +131,12 @@ class Writer:
             self._run([waiting])
         except Exception as error:
             traceback.clear_frames(error.__traceback__)
-            waiting.outcome.set_exception(error)
+            self._fail(waiting, error)
+
+    def _fail(self, waiting: _Waiting, error: Exception) -> None:
+        if isinstance(error, StoreError):
+            self._failed = _Failed(monotonic(), error)
+        waiting.outcome.set_exception(error)
 
     def _next(self) -> list[_Waiting]:
         with self._changed:
@@ -139,6 +160,7 @@ class Writer:
                 results = work(connection, [each.item for each in those])
                 done += zip(those, results, strict=True)
         self._ended()
+        self._failed = None
         for each, result in done:
             each.outcome.set_result(result)
 

@@ -74,9 +74,10 @@ def index() -> Response:
 @blueprint.get("/health")
 def health() -> Response:
     """For monitoring: 200 while answers can be stored. At most once a second, it writes what is there over
-    itself."""
+    itself. A full disk may have room for that, but not for answers, so the last of these count, too."""
     try:
         context().pulse.check()
+        context().writer.check()
         context().identity.check()
     except StoreError as error:
         current_app.logger.error("health: %s", error.message)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import Connection, Engine, event, func, insert, select
+from sqlalchemy import Connection, Engine, event, func, insert, select, text
 
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, Form, render, render_form, render_handover
@@ -23,6 +23,7 @@ from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PlatformError
 from humaneval.settings import Settings
 from humaneval.simulated.browser import parse_page
+from humaneval.store import together
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, MetaRow, RowRow, StudyRow
 from humaneval.store.together import Writer
@@ -175,3 +176,27 @@ def test_a_page_that_is_filled_in_is_the_page_that_would_be_rendered(
 
 def _rendered(form: Form, delivery: Delivery) -> str:
     return render("form.html", form.study, delivery.channel, form=form, delivery=delivery, root=delivery.root)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_health_says_that_answers_find_no_room_although_the_little_that_it_writes_does(
+    forms: Forms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, values = forms.open(0)
+    refuse = "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'"
+    with forms.engine.begin() as connection:
+        full = f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {refuse}; END $$"
+        connection.execute(text(full))
+        when = "CREATE TRIGGER full_disk BEFORE INSERT ON answers EXECUTE FUNCTION full_disk()"
+        connection.execute(text(when))
+    assert forms.client.get("/health").status_code == 200
+    assert forms.client.post(path, data=values).status_code == 503
+    assert forms.client.get("/health").status_code == 503
+    with monkeypatch.context() as later:
+        later.setattr(together, "FAILED_SECONDS", -1.0)
+        assert forms.client.get("/health").status_code == 200
+    with forms.engine.begin() as connection:
+        connection.execute(text("DROP TRIGGER full_disk ON answers"))
+    assert forms.client.get("/health").status_code == 503
+    assert forms.client.post(path, data=values).status_code == 303
+    assert forms.client.get("/health").status_code == 200

@@ -13,6 +13,9 @@ from sqlalchemy import Connection, Engine, event
 
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.link import Invitation
+from humaneval.crowd.publish import moved_links
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.purge import purge
 from humaneval.crowd.review import review_work
 from humaneval.crowd.study_at import open_study_at
@@ -108,6 +111,7 @@ def test_a_form_can_be_sent_while_any_verb_works_on_thousands(
     ]
     settings, source = read_study_file(None, overrides={"design": {"annotators": 500, "seed": 5}})
     blanks = blanks_of(told, (1, 2))
+    people = [Invitation("personal", f"person {number}", 1) for number in range(3_000)]
     verbs: dict[str, Callable[[], object]] = {
         "collect": lambda: collect_work(at),
         "collect again": lambda: collect_work(at),
@@ -121,6 +125,10 @@ def test_a_form_can_be_sent_while_any_verb_works_on_thousands(
         "create": lambda: create_study(sqlite_engine, "another", settings, source),
         "enlarge": lambda: enlarge(opened, 400),
         "extend": lambda: extend_all(at, 3),
+        "links, to look": lambda: plan_hits(at, invitations=people, dry_run=True),
+        "links": lambda: plan_hits(at, invitations=people),
+        "links again": lambda: plan_hits(at, invitations=people),
+        "links moved": lambda: moved_links(at, "http://localhost:9", people[:1_000]),
         "purge": lambda: purge(sqlite_engine, now(), now()),
     }
     held = Held(sqlite_engine)

@@ -660,8 +660,9 @@ def test_more_forms_are_more_places_of_the_same_study(anywhere: World) -> None:
 @pytest.mark.parametrize("were_given", [True, False])
 def test_places_that_were_asked_for_before_a_kill_are_settled(world: World, were_given: bool) -> None:
     world.publish()
-    enlarge(world.at().study, 3, "more")
-    world.plan()
+    for more in (1, 2):
+        enlarge(world.at().study, more, f"{more} more")
+        world.plan()
     if were_given:
         world.at().platform.more_places(world.hit().external_id or "", 7)
         assert world.collect().hits_differ == ()
@@ -670,7 +671,7 @@ def test_places_that_were_asked_for_before_a_kill_are_settled(world: World, were
     assert world.hit().assignments == (7 if were_given else 4)
     with reading(world.engine) as session:
         asked = session.scalars(select(OutboxRow.state).where(OutboxRow.operation == "places")).all()
-    assert asked == ["confirmed" if were_given else "refused"]
+    assert asked == ["confirmed" if were_given else "refused"] * 2
 
 
 def test_a_study_is_paused_started_and_stopped(world: World) -> None:
