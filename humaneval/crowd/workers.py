@@ -76,7 +76,7 @@ def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
     found: list[WorkerSummary] = []
     for some in in_turns(people, LISTED):
         with reading(study.engine) as session:
-            found += _summaries(session, study, endpoint, dict(row.tuple() for row in some))
+            found += _summaries(session, study, endpoint, {row.id: row.pseudonym for row in some})
     return found
 
 
