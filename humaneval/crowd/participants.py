@@ -70,7 +70,11 @@ def forms_done(session: Session, study: Study, endpoint: str, worker_id: int) ->
 
 def forms_allowed(session: Session, study: Study, endpoint: str, worker_id: int) -> int:
     """How many forms a worker may do: as the study says, or as recorded at the last readmission."""
-    rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
+    return allowed_after(study, turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id)))
+
+
+def allowed_after(study: Study, rows: Sequence[OutboxRow]) -> int:
+    """The same, after these changes of the worker's place on the list."""
     readmitted = [row for row in rows if row.operation == EXCLUDE.off and row.state != "refused"]
     each = study.settings.design.rows_per_annotator
     if not readmitted:

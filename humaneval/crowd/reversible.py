@@ -3,7 +3,7 @@ present state."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -39,13 +39,22 @@ def worker_subject(worker_id: int, study_id: int | None = None) -> str:
 
 def turns(session: Session, endpoint: str, switch: Switch, about: str) -> list[OutboxRow]:
     """Every change of a switch, oldest first."""
+    return turns_of(session, endpoint, switch, [about])[about]
+
+
+def turns_of(
+    session: Session, endpoint: str, switch: Switch, subjects: Sequence[str]
+) -> dict[str, list[OutboxRow]]:
+    """The same about each of `subjects`."""
     of_switch = select(OutboxRow).where(OutboxRow.endpoint == endpoint, OutboxRow.operation.in_(switch))
-    found = list(
-        session.scalars(of_switch.where(OutboxRow.subject.in_(names_of_turns(about))).order_by(OutboxRow.id))
-    )
-    if any(row.subject.endswith(f" #{MOST_TURNS}") for row in found):
-        begins = OutboxRow.subject.startswith(f"{about} #", autoescape=True)
-        found = list(session.scalars(of_switch.where(begins).order_by(OutboxRow.id)))
+    names = {name: about for about in subjects for name in names_of_turns(about)}
+    found: dict[str, list[OutboxRow]] = {about: [] for about in subjects}
+    for row in session.scalars(of_switch.where(OutboxRow.subject.in_(list(names))).order_by(OutboxRow.id)):
+        found[names[row.subject]].append(row)
+    for about, rows in found.items():
+        if any(row.subject.endswith(f" #{MOST_TURNS}") for row in rows):
+            begins = OutboxRow.subject.startswith(f"{about} #", autoescape=True)
+            rows[:] = session.scalars(of_switch.where(begins).order_by(OutboxRow.id))
     return found
 
 
@@ -54,17 +63,26 @@ def names_of_turns(about: str) -> list[str]:
     return [f"{about} #{number}" for number in range(1, MOST_TURNS + 1)]
 
 
-def last_turn(session: Session, endpoint: str, switch: Switch, about: str) -> OutboxRow | None:
+def last_of(rows: Sequence[OutboxRow]) -> OutboxRow | None:
     """The change that counts: the last one that the platform did not refuse. A change that is only intended
     counts, too."""
-    rows = [row for row in turns(session, endpoint, switch, about) if row.state != "refused"]
-    return rows[-1] if rows else None
+    return next((row for row in reversed(rows) if row.state != "refused"), None)
+
+
+def last_turn(session: Session, endpoint: str, switch: Switch, about: str) -> OutboxRow | None:
+    """The same of one switch."""
+    return last_of(turns(session, endpoint, switch, about))
+
+
+def turned_on(switch: Switch, rows: Sequence[OutboxRow]) -> bool:
+    """Whether a switch is on after these changes."""
+    row = last_of(rows)
+    return row is not None and row.operation == switch.on
 
 
 def is_on(session: Session, endpoint: str, switch: Switch, about: str) -> bool:
     """Whether a switch is on."""
-    row = last_turn(session, endpoint, switch, about)
-    return row is not None and row.operation == switch.on
+    return turned_on(switch, turns(session, endpoint, switch, about))
 
 
 def turn(

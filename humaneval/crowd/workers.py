@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -16,15 +17,16 @@ from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.mturk_csv import refuse_by_file
 from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, perform
 from humaneval.crowd.panels import known_as, panels_id
-from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
+from humaneval.crowd.participants import COUNTING, allowed_after, readmission, standing_list
 from humaneval.crowd.pseudonyms import external_worker_id, worker_row
 from humaneval.crowd.published_hits import refuse_elsewhere
-from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
+from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, turn, turned_on, turns_of, worker_subject
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import BY_RULE
 from humaneval.store.engine import in_turns, reading, writing
 from humaneval.store.export_pseudonyms import names_of
+from humaneval.store.responses import by_workers
 from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import Study
 from humaneval.text import command
@@ -33,6 +35,10 @@ _PSEUDONYM = re.compile("w[0-9a-f]{12}")
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
 _MTURK_ID = re.compile(r"A[A-Z0-9]{1,63}")
 """What Mechanical Turk's protocol takes for the id of a worker."""
+
+
+LISTED = 50
+"""How many workers are looked up together."""
 
 
 class WorkerSummary(NamedTuple):
@@ -60,7 +66,6 @@ class WorkerSummary(NamedTuple):
 def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
     """Every worker who has opened a form of the study at this endpoint, in the order of their arrival."""
     with reading(study.engine) as session:
-        names = names_of(session, session.get_one(StudyRow, study.id))
         people = session.execute(
             select(WorkerRow.id, WorkerRow.pseudonym)
             .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
@@ -68,33 +73,49 @@ def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
             .distinct()
             .order_by(WorkerRow.id)
         ).all()
-        found = []
-        for worker_id, pseudonym in people:
-            forms = forms_done(session, study, endpoint, worker_id)
-            paid = session.scalars(
-                select(PaymentRow.amount)
-                .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
-                .where(AssignmentRow.worker_id == worker_id, PaymentRow.study_id == study.id)
-                .where(PaymentRow.endpoint == endpoint, PaymentRow.state == "paid")
-            ).all()
-            found.append(
-                WorkerSummary(
-                    worker=pseudonym,
-                    exported_as=names.worker(pseudonym),
-                    forms=len(forms),
-                    allowed=forms_allowed(session, study, endpoint, worker_id),
-                    approved=sum(form.state == "approved" for form in forms),
-                    rejected=sum(form.state == "rejected" for form in forms),
-                    excluded_forms=sum(bool(form.excluded) for form in forms),
-                    paid=sum(paid, Decimal("0.00")),
-                    last=max(
-                        (at for form in forms if (at := form.submitted_at or form.answered_at)), default=None
-                    ),
-                    blocked=is_on(session, endpoint, BLOCK, worker_subject(worker_id)),
-                    on_list=is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id)),
-                )
-            )
-        return found
+    found: list[WorkerSummary] = []
+    for some in in_turns(people, LISTED):
+        with reading(study.engine) as session:
+            found += _summaries(session, study, endpoint, {row.id: row.pseudonym for row in some})
+    return found
+
+
+def _summaries(
+    session: Session, study: Study, endpoint: str, people: Mapping[int, str]
+) -> Iterator[WorkerSummary]:
+    """Of these people: their pseudonyms, by our ids."""
+    names = names_of(session, session.get_one(StudyRow, study.id))
+    done = defaultdict[int, list[AssignmentRow]](list)
+    for form in session.scalars(
+        select(AssignmentRow).where(by_workers([study.id], list(people), endpoint), COUNTING)
+    ):
+        done[form.worker_id].append(form)
+    payments = (
+        select(AssignmentRow.worker_id, PaymentRow.amount)
+        .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
+        .where(AssignmentRow.worker_id.in_(list(people)), PaymentRow.study_id == study.id)
+        .where(PaymentRow.endpoint == endpoint, PaymentRow.state == "paid")
+    )
+    sums = defaultdict[int, Decimal](lambda: Decimal("0.00"))
+    for worker_id, amount in session.execute(payments):
+        sums[worker_id] += amount
+    blocks = turns_of(session, endpoint, BLOCK, [worker_subject(each) for each in people])
+    listings = turns_of(session, endpoint, EXCLUDE, [worker_subject(each, study.id) for each in people])
+    for worker_id, pseudonym in people.items():
+        forms, listed = done[worker_id], listings[worker_subject(worker_id, study.id)]
+        yield WorkerSummary(
+            worker=pseudonym,
+            exported_as=names.worker(pseudonym),
+            forms=len(forms),
+            allowed=allowed_after(study, listed),
+            approved=sum(form.state == "approved" for form in forms),
+            rejected=sum(form.state == "rejected" for form in forms),
+            excluded_forms=sum(bool(form.excluded) for form in forms),
+            paid=sums[worker_id],
+            last=max((at for form in forms if (at := form.submitted_at or form.answered_at)), default=None),
+            blocked=turned_on(BLOCK, blocks[worker_subject(worker_id)]),
+            on_list=turned_on(EXCLUDE, listed),
+        )
 
 
 def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False) -> int:

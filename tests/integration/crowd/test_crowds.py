@@ -20,6 +20,7 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.participants import participants_of
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError
 from humaneval.settings import Settings
 from humaneval.simulated.browser import parse_page
@@ -27,6 +28,7 @@ from humaneval.store import together
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, MetaRow, RowRow, StudyRow
 from humaneval.store.together import Writer
+from humaneval.study.stored import open_study
 from humaneval.web.app import create_app
 from tests.fixtures import signed
 from tests.pace import PATIENCE
@@ -200,3 +202,14 @@ def test_health_says_that_answers_find_no_room_although_the_little_that_it_write
     assert forms.client.get("/health").status_code == 503
     assert forms.client.post(path, data=values).status_code == 303
     assert forms.client.get("/health").status_code == 200
+
+
+def test_a_list_of_many_workers_takes_as_many_statements_as_one_of_few(forms: Forms) -> None:
+    study, taken = open_study(forms.engine, "study"), []
+    for people in (1, 12):
+        for number in range(len(taken), people):
+            forms.send(number)
+        with statements(forms.engine) as seen:
+            assert len(list_workers(study, forms.hits[0].endpoint)) == people
+        taken.append(len(seen))
+    assert taken[0] == taken[1]
