@@ -24,7 +24,7 @@ from humaneval.crowd.link import (
 from humaneval.crowd.panels import require_secret
 from humaneval.crowd.publish import PublishResult, moved_links, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
-from humaneval.crowd.published_hits import go_on_command, links_of
+from humaneval.crowd.published_hits import go_on_command, hits_of, links_of
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
@@ -152,21 +152,16 @@ def _refuse_together(links: LinkOptions) -> None:
 
 
 def _refuse_open_link(at: StudyAtPlatform, links: LinkOptions) -> None:
-    """Raise UsageError if links for certain people are planned and not made, and these options name no
-    people: who only wants to go on would open the study to everybody."""
+    """Raise UsageError if the study has links for certain people alone, and these options name none: who only
+    wants to go on would open it to everybody."""
     if links.people or links.panel or links.places:
         return
-    of_study = (HitRow.study_id == at.id, HitRow.endpoint == at.endpoint, HitRow.closed_at.is_(None))
-    certain = HitRow.audience.in_(("personal", "panel"))
-    planned = select(HitRow.audience).where(*of_study, certain, HitRow.external_id.is_(None))
     with reading(at.engine) as session:
-        waiting = session.scalars(planned.order_by(HitRow.id)).all()
-    if waiting:
+        there = [hit.audience for hit in hits_of(session, at.study, at.endpoint)]
+    if "open" not in there and not {"personal", "panel"}.isdisjoint(there):
         raise UsageError(
-            f"{counted(len(waiting), 'link')} for certain people of study {at.name!r}"
-            f" {'is' if len(waiting) == 1 else 'are'} planned and not made yet, and this would open the study"
-            " to everybody",
-            f"To go on with them: {go_on_command(at.name, at.endpoint, waiting[0])}. For an open link as"
+            f"study {at.name!r} has links for certain people alone, and this would open it to everybody",
+            f"To go on with them: {go_on_command(at.name, at.endpoint, there[-1])}. For an open link as"
             f" well: {command('publish', at.name, '--to', at.endpoint, '--places', 'NUMBER')}",
         )
 

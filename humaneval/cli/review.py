@@ -129,7 +129,7 @@ def _agreed(study: Study, options: RunOptions, endpoint: str, *, undo: bool) -> 
 
 
 def _entry(sums: str, found: Settled) -> str:
-    return f"{sums}, entered {found.at:%Y-%m-%d %H:%M} UTC," if found.at else sums
+    return f"{sums}, entered {found.at:%Y-%m-%d %H:%M} UTC" if found.at else sums
 
 
 def _tell_settled(study: Study, options: RunOptions, endpoint: str, done: Settled, *, undo: bool) -> None:
@@ -145,7 +145,7 @@ def _tell_settled(study: Study, options: RunOptions, endpoint: str, done: Settle
         none = "is entered as paid" if undo else f"that is approved at {endpoint} is left to pay"
         say(f"Nothing {none}.{before}")
     elif undo:
-        say(f"Would take back {entry}." if options.dry_run else f"{entry} is taken back: you owe it again.")
+        say(f"Would take back {entry}." if options.dry_run else f"Taken back: {entry}. You owe it again.")
     elif options.dry_run:
         say(f"Would enter {sign}{done.amount} as paid.{before} Nothing was done.")
     else:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from humaneval.crowd.hit_terms import Difference, told, unaccepted
 from humaneval.crowd.platform import CSV
-from humaneval.crowd.published_hits import GONE, go_on_command
+from humaneval.crowd.published_hits import GONE, go_on_command, more_command
 from humaneval.crowd.review import Undecided
 from humaneval.crowd.status import EndpointStatus
 from humaneval.study.stored import fetch_command, longer_command
@@ -143,20 +143,13 @@ def _work(line: EndpointStatus, study: str, things: str, go_on: str) -> Iterator
         if line.audience == "personal":
             yield Line(f"{new}add people to your list, and publish it again with --people.", waits=True)
         else:
-            yield Line(new, _more(line, study, go_on), waits=True)
+            put_up = more_command(study, line.endpoint, line.audience, line.planned + line.added)
+            yield Line(new, put_up, waits=True)
     if line.median_minutes is not None and line.hourly is not None:
         yield Line(
             f"Median time {time_taken(line.median_minutes)}{' (simulated)' * line.by_programs}:"
             f" {sign}{line.hourly} per hour, expected {sign}{line.hourly_expected}."
         )
-
-
-def _more(line: EndpointStatus, study: str, go_on: str) -> str:
-    """The command that puts up forms that were added. A link takes as many people as it was told to."""
-    if line.endpoint != "link":
-        return go_on
-    panel, places = ["--panel"] * (line.audience == "panel"), str(line.planned + line.added)
-    return command("publish", study, "--to", "link", *panel, "--places", places)
 
 
 def _decisions(line: EndpointStatus, study: str, moment: datetime) -> Iterator[Line]:

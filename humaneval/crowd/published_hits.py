@@ -96,6 +96,13 @@ def go_on_command(study: str, endpoint: str, audience: str) -> str:
     return command("publish", study, "--to", endpoint, *options.get(audience or endpoint, []))
 
 
+def more_command(study: str, endpoint: str, audience: str, places: int) -> str:
+    """The command that puts up forms that were added. A link takes as many people as it was told to, and a
+    personal one is for one person."""
+    go_on = go_on_command(study, endpoint, audience)
+    return go_on if endpoint != LINK or audience == "personal" else f"{go_on} --places {places}"
+
+
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:
     """Where workers find the HITs that are up."""
     with reading(study.engine) as session:

@@ -7,13 +7,21 @@ import sys
 import click
 
 from humaneval.cli.context import App, RunOptions, acting, emit, say
-from humaneval.crowd.published_hits import Fees, endpoints_of, fees_of, refuse_closed_everywhere
+from humaneval.crowd.published_hits import (
+    Fees,
+    endpoints_of,
+    fees_of,
+    hits_of,
+    more_command,
+    refuse_closed_everywhere,
+)
 from humaneval.errors import DeclinedError, UsageError
 from humaneval.fees import shown
+from humaneval.store.engine import reading
 from humaneval.study.enlarge import WARNING, Proposal, propose
 from humaneval.study.enlarge import enlarge as add_rows
 from humaneval.study.stored import put_up
-from humaneval.text import command, counted, refused_characters
+from humaneval.text import counted, refused_characters
 
 
 @click.command()
@@ -62,8 +70,11 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
         emit({**document, **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'form')}; it had {made.rows_before:,}.")
-    where = endpoints_of(study)
-    say(f"Next: {command('publish', name, '--to', where[0]) if where else put_up(study)}")
+    where = next(iter(endpoints_of(study)), "")
+    with reading(study.engine) as session:
+        audience = next((hit.audience for hit in reversed(hits_of(session, study, where))), "")
+    more = more_command(name, where, audience, made.rows_after) if where else put_up(study)
+    say(f"Next: {more}")
 
 
 def _tell(name: str, annotators: int, proposed: Proposal, fees: Fees, sign: str) -> None:

@@ -85,9 +85,10 @@ def test_status_says_where_what_and_how_much(
     assert "Our books and local's agree." in verb("status", "study", "--reconcile").out
     undo = ["review", "study", "--paid", "--undo"]
     assert verb(*undo, "--dry-run").out.startswith("Would take back $1.30, entered 2")
-    assert "takes back $1.30 of 2 payments at local, entered 2" in verb(*undo).err
+    assert "takes back $1.30 of 2 payments at local, entered 2" in (asked := verb(*undo).err)
+    assert " UTC, and there is no terminal" in asked
     assert "$1.30 was entered last, not $0.80" in verb(*undo, "--spend", "0.80").err
-    assert verb(*undo, "--spend", "1.30").out.endswith(" is taken back: you owe it again.\n")
+    assert verb(*undo, "--spend", "1.30").out.endswith(" UTC. You owe it again.\n")
     assert owed in verb("status", "study").out
     assert verb(*undo, "--spend", "1.30").out == "Nothing is entered as paid.\n"
     with reading(study) as session:

@@ -71,7 +71,11 @@ def test_after_an_interrupted_run_nobody_is_led_to_open_the_study_to_everybody(
     assert refused.code == 2
     assert "--people FILE --out FILE" in refused.err
     asked = ("publish", "study", "--to", "link")
-    assert command(*asked, "--places", "2").out.startswith("4 links made")
+    links(study, listed)
+    enlarged = command("study", "enlarge", "study", "--annotators", "4", "--yes").out
+    assert "Next: humaneval publish study --to link --people FILE --out FILE" in enlarged
+    assert command(*asked).code == 2
+    assert command(*asked, "--places", "2").out.startswith("1 link made")
     assert command(*asked).out.startswith("0 links made")
 
 

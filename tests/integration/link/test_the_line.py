@@ -294,7 +294,7 @@ def test_programs_do_not_come_among_people_unasked(
     simulate = ("simulate", "study", "--to", "link", "--json")
     refused = command(*simulate)
     assert (refused.code, "is up by personal links only" in refused.err) == (2, True)
-    assert len(command(*publish, "--json").json["links"]) == 1
+    assert len(command(*publish, "--places", "4", "--json").json["links"]) == 1
     begin(pd.read_csv("links.csv").link[0])
     refused = command(*simulate)
     assert (refused.code, "has people: 1 form was opened by them" in refused.err) == (2, True)
