@@ -20,6 +20,8 @@ LATTICE = 2**21
 """Attainable sums times sizes of contributions up to which p is computed from all frequencies."""
 STATES = 2**20
 """Sums of half of the clusters up to which all of them are listed."""
+QUICK = 2**14
+"""Where nothing is decisive, so few are listed before anything else is tried."""
 SMALLEST = 1e-12
 """Smaller p-values drown in rounding: this one is given instead."""
 REACH = 8.0
@@ -132,7 +134,10 @@ def _upper_tail(found: _Sizes, tail: int, decisive: Floats) -> _Bounds:
     if span * found.sizes.size <= LATTICE and (decisive.size or span <= LISTED):
         return _listed(_lattice(found, span, tail))
     if not decisive.size:
-        return _near(found, span, tail)
+        halves = _halves(found, QUICK)
+        bounds = _listed(_both_halves(halves, tail)) if halves else _near(found, span, tail)
+        if _decided(bounds, decisive):
+            return bounds
     width = COARSEST
     bounds = _between(found, tail, width)
     while width > FINEST and not _decided(bounds, decisive):
@@ -217,15 +222,15 @@ def _near(found: _Sizes, span: int, tail: int) -> _Bounds:
         most = min(MOST, int(most * max(1.5, 1.1 * error / wanted)))
 
 
-def _halves(found: _Sizes) -> tuple[_Sizes, _Sizes] | None:
-    """The sizes in two parts, each with few enough sums to list them; None if there are too many."""
+def _halves(found: _Sizes, most: int = STATES) -> tuple[_Sizes, _Sizes] | None:
+    """The sizes in two parts, each with at most so many sums; None if there are more."""
     parts: tuple[list[int], list[int]] = ([], [])
     states = [1, 1]
     for place in np.argsort(-found.repeats, kind="stable"):
         into = int(states[1] < states[0])
         states[into] *= int(found.repeats[place]) + 1
         parts[into].append(int(place))
-        if max(states) > STATES:
+        if max(states) > most:
             return None
     first, second = (_Sizes(found.sizes[part], found.repeats[part]) for part in parts)
     return first, second

@@ -95,6 +95,18 @@ def test_where_nothing_is_decided_bounds_from_few_frequencies_hold_the_exact_p(
             assert found.error <= max(1.1e-2 * found.p, 2.1e-5)
 
 
+@pytest.mark.parametrize("clusters", [8, 14, 26, 34])
+def test_few_large_contributions_have_the_digits_that_reports_show(clusters: int) -> None:
+    weights = np.random.default_rng(clusters).integers(-(10**6), 10**6, clusters)
+    found = sign_flip_test(weights, decisive=())
+    assert found.error <= max(1.1e-2 * found.p, 2.1e-5)
+    if clusters < 16:
+        sums = np.array([0])
+        for weight in weights:
+            sums = np.concatenate([sums - weight, sums + weight])
+        assert found == (pytest.approx(float((np.abs(sums) >= abs(weights.sum())).mean())), 0.0)
+
+
 def test_where_no_bound_decides_the_upper_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.random.default_rng(3).integers(-300, 400, 60)
     exact = sign_flip_test(weights)
