@@ -130,7 +130,7 @@ def free_row(
     mine, unshown_one = free.where(_rows.c.id == (own or 0)), free.where(~_shown(_rows.c.id))
     # Each stops at the first row that it finds; in the order of all of them, every row would be looked at.
     row_id: int | None = None if own is None else connection.scalar(mine, given)
-    if row_id is None and not done_rows:
+    if row_id is None and own is None and not done_rows and not unshown:
         row_id = next(iter(next_rows(connection, hit, 1, now)), None)
     elif row_id is None:
         row_id = connection.scalar(unshown_one, given)
