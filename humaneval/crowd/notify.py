@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.letter_text import MAX_LETTER, MAX_SUBJECT, plain_words
@@ -89,7 +89,9 @@ def notify_workers(
     sent, undelivered, unsure = 0, {}, letters.unsure
     for letter in letters.due:
         with reading(at.engine) as session:
-            if session.scalar(_LEFT.where(OutboxRow.id == letter.intent.id, not_under_way())) is None:
+            taken = or_(OutboxRow.state == "confirmed", ~not_under_way())
+            by_another = select(OutboxRow.id).where(OutboxRow.id == letter.intent.id, taken)
+            if session.scalar(by_another) is not None:
                 unsure.append(letter.pseudonym)  # another program writes to them
                 continue
         try:
@@ -113,9 +115,6 @@ def notify_workers(
         else:
             sent += 1
     return Notified(sent, letters.before, undelivered, tuple(unsure))
-
-
-_LEFT = select(OutboxRow.id).where(OutboxRow.state != "confirmed")
 
 
 def _decided(session: Session, at: StudyAtPlatform) -> Sequence[int]:
