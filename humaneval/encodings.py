@@ -179,6 +179,8 @@ def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = 
 
 def read_toml(text: str) -> dict[str, Any]:
     """The values of a TOML text. Raises TOMLDecodeError for whatever cannot be read."""
+    if any(_is_deep(part) for line in text.splitlines() for part in line.split("=")):
+        raise tomllib.TOMLDecodeError(why_not_json(RecursionError()))
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -192,6 +194,12 @@ def read_toml(text: str) -> dict[str, Any]:
     if inside:  # what reads it is called once for each level, and comes to an end some hundreds deep
         raise tomllib.TOMLDecodeError(why_not_json(RecursionError()))
     return values
+
+
+def _is_deep(name: str) -> bool:
+    """Whether this may be the name of a setting with too many parts: reading it would take gigabytes."""
+    parts = name.split(".")
+    return len(parts) > DEEPEST and all(part.strip() for part in parts)
 
 
 def why_not_json(error: ValueError | RecursionError) -> str:

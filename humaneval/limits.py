@@ -28,6 +28,8 @@ LINES = 5_000_000
 SYSTEMS = 200
 """Systems, or groups, of which every pair is compared: 19,900 pairs take about a minute. A leaderboard has a
 hundred."""
+VALUES = 200
+"""Different answers to a question that are each given an interval. More are texts, or ids."""
 STORIES = 1_000_000
 """Stories of a file, sound or not."""
 CELLS = 50_000_000

@@ -82,11 +82,10 @@ def sign_tests(
     places = pd.Series(np.arange(len(made.frame)), index=made.frame.index)
     pairs = []
     for key, part in groups(made.frame, by):
+        of_pair, none = part.groupby([FIRST, SECOND], sort=False).indices, np.empty(0, dtype=np.int64)
         for first, second in _pairs(part, reference):
-            mine = part[
-                ((part[FIRST] == first) & (part[SECOND] == second))
-                | ((part[FIRST] == second) & (part[SECOND] == first))
-            ]
+            either_way = [of_pair.get((first, second), none), of_pair.get((second, first), none)]
+            mine = part.iloc[np.sort(np.concatenate(either_way))]
             signs = np.where(mine[FIRST] == first, mine[OUTCOME], -mine[OUTCOME])
             there = who.at(places[mine.index].to_numpy())
             rule: Literal["half", "left out"] = "half" if ties == "half" else "left out"

@@ -19,6 +19,7 @@ from humaneval.foreign.judged import (
     WORKER,
     decimal_commas,
 )
+from humaneval.limits import VALUES
 from humaneval.statistics.agreement import (
     Coefficient,
     Metric,
@@ -123,15 +124,20 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 
 def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
     """How often each value was given, by group, the most common first, and the standard error and interval
-    of its share (`foreign.clusters`)."""
-    rows = []
+    of its share (`foreign.clusters`), unless there are more values than anybody chooses from."""
+    rows, notes = [], []
     who = clusters(frame)
     for key, part, mine in _grouped(frame, by, who):
         found = Counter(part[VALUE])
         for value, n in sorted(found.items(), key=lambda one: (-one[1], one[0])):
-            sure = of_share((part[VALUE] == value).to_numpy(dtype=float), mine)
+            sure = Estimate(None, None, None)
+            if len(found) <= VALUES:
+                sure = of_share((part[VALUE] == value).to_numpy(dtype=float), mine)
             rows.append((*key, value, n, n / len(part), sure.error, sure.low, sure.high))
-    return Summary(_named(by, "value", "n", "share", "se", "low", "high"), _plain(rows), (who.note,))
+        if len(found) > VALUES:
+            notes = [f"With more than {VALUES} different values, no errors and intervals are given."]
+    names = _named(by, "value", "n", "share", "se", "low", "high")
+    return Summary(names, _plain(rows), (who.note, *notes))
 
 
 def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:

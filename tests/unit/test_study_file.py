@@ -97,6 +97,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
             for line, deep in (("filters", 400), ("filters", 1200), ("keywords", 100), ("positions", 100))
         ],
         ("^filters = .*", f'filters = [{{filter_id = "x", a{".a" * 100} = 1}}]', "nested too deeply$"),
+        ("^seed = .*", f"{'a.' * 1_000_000}a = 1", "nested too deeply$"),  # read, it would take minutes
         ("^control = .*", 'control = ""', "design.control: must not be empty$"),
         (
             "^generators = .*",

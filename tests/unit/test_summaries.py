@@ -16,6 +16,7 @@ from humaneval.foreign.preferences import preference
 from humaneval.foreign.reliability import reliability
 from humaneval.foreign.right_answers import correct
 from humaneval.foreign.summaries import agreement, counts, majority, means, workload
+from humaneval.limits import VALUES
 from humaneval.statistics.intervals import wilson
 
 ROWS = [
@@ -76,6 +77,15 @@ def test_counts_and_spellings(sheet: Sheet) -> None:
     assert table.rows[0][4:] == wilson(3, 6)
     folded = judged(sheet, ["pick"], ignore_case=True)
     assert [row[:2] for row in counts(folded, []).rows] == [("A", 3), ("B", 2), ("?", 1)]
+
+
+def test_texts_are_counted_without_intervals() -> None:
+    rows = [(f"w{number % 7}", f"text {number}") for number in range(VALUES + 1)]
+    sheet = Sheet("table", pd.DataFrame(rows, columns=["who", "pick"], dtype=object), {"worker": "who"})
+    table = counts(judged(sheet, ["pick"]), [])
+    assert len(table.rows) == VALUES + 1
+    assert table.rows[0][2:] == (1 / (VALUES + 1), None, None, None)
+    assert f"more than {VALUES}" in table.notes[-1]
 
 
 def test_majorities_and_ties(sheet: Sheet) -> None:
