@@ -24,7 +24,7 @@ from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, turn, turned_on, 
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import BY_RULE
-from humaneval.store.engine import in_turns, reading, writing
+from humaneval.store.engine import batches, in_turns, reading, writing
 from humaneval.store.export_pseudonyms import names_of
 from humaneval.store.responses import by_workers
 from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
@@ -74,7 +74,7 @@ def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
             .order_by(WorkerRow.id)
         ).all()
     found: list[WorkerSummary] = []
-    for some in in_turns(people, LISTED):
+    for some in batches(people, LISTED):
         with reading(study.engine) as session:
             found += _summaries(session, study, endpoint, {row.id: row.pseudonym for row in some})
     return found
