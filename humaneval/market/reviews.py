@@ -91,6 +91,8 @@ def reject(work: Transaction, assignment: Assignment, feedback: str) -> None:
     """Reject submitted work. Raises RefusedError."""
     if assignment.state is not State.SUBMITTED:
         raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
+    if _is_due(work, assignment):
+        raise wrong_assignment_state("Submitted", assignment.id, State.APPROVED)
     assignment.feedback = feedback
     assignment.state, assignment.rejected_at = State.REJECTED, work.now
     refresh(work, assignment.hit)
@@ -112,6 +114,11 @@ def decide_all(work: Transaction, hit: Hit, decided: Mapping[Assignment, State],
     refresh(work, hit)
     for each, state in decided.items():
         note(work, f"Assignment{state.value.capitalize()}", hit, each)
+
+
+def _is_due(work: Transaction, assignment: Assignment) -> bool:
+    """Whether submitted work is to be approved by itself, and no call has come to it yet."""
+    return assignment.auto_approve_at is not None and assignment.auto_approve_at <= work.now
 
 
 def _set(work: Transaction, assignments: Sequence[Assignment], **values: Any) -> None:

@@ -144,6 +144,22 @@ def test_a_call_goes_on_although_many_deadlines_are_left(
     assert stands == ["Reviewable"] * 3
 
 
+def test_work_that_is_due_to_be_approved_is_not_rejected_although_deadlines_are_left(
+    mturk: Any, clock: Any, new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hit = new_hit(MaxAssignments=1, AutoApprovalDelayInSeconds=60)["HITId"]
+    person().do(hit)
+    clock.pass_time(hours=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(operations, "CATCH_UP_SECONDS", -1.0)
+        (work,) = mturk.list_assignments_for_hit(HITId=hit)["Assignments"]
+        assert work["AssignmentStatus"] == "Submitted"
+        no = {"AssignmentId": work["AssignmentId"], "RequesterFeedback": "no"}
+        assert refusal(mturk.reject_assignment, **no) == "InvalidAssignmentState"
+    found = mturk.get_assignment(AssignmentId=work["AssignmentId"])["Assignment"]
+    assert found["AssignmentStatus"] == "Approved"
+
+
 @pytest.mark.parametrize("behind", [False, True])
 def test_one_call_applies_deadlines_and_others_wait_for_it_only_if_few_are_left(
     engine: Engine,
