@@ -87,8 +87,8 @@ class DesignSection(_Section):
         return values
 
     @model_validator(mode="after")
-    def _consistent(self) -> DesignSection:
-        if len(self.generators) > SYSTEMS:
+    def _consistent(self, info: ValidationInfo) -> DesignSection:
+        if info.context == NEW and len(self.generators) > SYSTEMS:
             said = f"generators lists {len(self.generators):,} names; at most {SYSTEMS} are compared"
             raise TogetherError(said, "design.generators")
         if twice := [name for name, times in Counter(self.generators).items() if times > 1]:

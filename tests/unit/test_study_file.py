@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from humaneval.errors import SettingsError
+from humaneval.limits import SYSTEMS
 from humaneval.resources import bundled
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.presets import PRESETS, preset_over
+from humaneval.study.section import NEW
 from tests.conftest import ROOT
 
 
@@ -318,6 +320,15 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
         for name, value in changes.items()
     }
     assert len(hashes | {settings.hash}) == 1 + sum(map(len, other.values()))
+
+
+def test_a_stored_study_of_more_systems_than_are_compared_stays_readable() -> None:
+    settings, _ = read_study_file(None)
+    values = settings.model_dump(mode="json")
+    values["design"]["generators"] = [*settings.design.generators, *map(str, range(SYSTEMS))]
+    assert len(StudyFile.model_validate(values).design.generators) > SYSTEMS
+    with pytest.raises(ValueError, match="at most"):
+        StudyFile.model_validate(values, context=NEW)
 
 
 def test_what_the_command_line_set_stands_in_the_stored_study_file() -> None:
