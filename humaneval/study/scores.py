@@ -181,9 +181,10 @@ def ready(study: Study) -> Ready:
         AssignmentRow.state.in_(COLLECTED),
         ~AssignmentRow.row_replaced,
     )
+    there = select(HitRow.closed_at.is_not(None)).where(HitRow.external_id.is_not(None))
     if not study.settings.design.pilot:  # a rehearsal's answers are left out of the scores
         found = found.where(AssignmentRow.endpoint.not_in(TEST_ENDPOINTS))
-    there = select(HitRow.closed_at.is_not(None)).where(HitRow.external_id.is_not(None))
+        there = there.where(HitRow.endpoint.not_in(TEST_ENDPOINTS))
     with reading(study.engine) as session:
         closed = set(session.scalars(there.where(HitRow.study_id == study.id)))
         return Ready(session.scalar(found) or 0, rows_in(session, study.id), closed == {True})

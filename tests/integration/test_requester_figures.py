@@ -34,6 +34,7 @@ from humaneval.store.tables import (
     ResponseRow,
     WorkerRow,
 )
+from humaneval.store.types import now
 from humaneval.study.scores import ready
 from humaneval.study.stored import open_study, study_key
 from humaneval.text import time_taken
@@ -233,6 +234,17 @@ def test_early_scores_are_hidden_and_then_are_those_of_score(half: Pages, comman
     rows = half.rows("study/study/scores?early=yes")
     assert rows.pop("Generator")
     assert rows == expected
+
+
+def test_the_scores_of_a_closed_study_are_not_hidden(half: Pages, sqlite_engine: Engine) -> None:
+    assert "shown when all are" in half.get("study/study/").text
+    with writing(sqlite_engine) as session:
+        session.execute(update(HitRow).values(closed_at=now()))
+    assert "and the study is closed" in half.get("study/study/").text
+    page = half.get("study/study/scores").text
+    assert "Hidden" not in page
+    assert "The study is closed:" in page
+    assert "<table>" in page
 
 
 def test_that_a_person_gets_no_second_form_is_no_news(half: Pages) -> None:

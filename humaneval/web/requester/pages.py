@@ -214,7 +214,7 @@ def study_scores(name: str) -> Response:
     """The scores, once the planned number of people has answered, or if they are asked for early."""
     opened = _opened(name)
     forms = progress.forms_in(opened)
-    early, pilot = not forms.complete, opened.settings.design.pilot
+    early, pilot = not (forms.complete or forms.closed), opened.settings.design.pilot
     look = not early or request.args.get("early") == "yes"
     allow_plots()
     return page(
