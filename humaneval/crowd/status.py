@@ -25,7 +25,7 @@ from humaneval.crowd.settle import OWN, settled
 from humaneval.crowd.uncollected import There
 from humaneval.fees import sign_of
 from humaneval.store.engine import reading
-from humaneval.store.responses import rows_in
+from humaneval.store.responses import TEST_ENDPOINTS, rows_in
 from humaneval.store.tables import (
     COLLECTED,
     AssignmentRow,
@@ -295,7 +295,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=(planned := _rows_of_links(places, work, records) if by_link else places),
-        added=_added(endpoint, hits, places, records),
+        added=_added(endpoint, hits, places, records, moment),
         audience=next((hit for hit in hits if hit.external_id is None), hits[-1]).audience,
         opened=sum(each.opened for each in work),
         answered=_answered(work, there),
@@ -346,9 +346,19 @@ def _by_reason(collected: Iterable[Forms]) -> Counter[str]:
     return found
 
 
-def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records) -> int:
-    """What `publish` would plan of a study that was enlarged. A link may be for fewer people anyway."""
-    if any(hit.closed_at for hit in hits):
+def _added(endpoint: str, hits: Sequence[HitRow], places: int, records: _Records, moment: datetime) -> int:
+    """What `publish` would plan of a study that was enlarged. A link may be for fewer people anyway.
+
+    Of several endpoints it is put up at one: not where the study was rehearsed, or is over, and nowhere once
+    another has them.
+    """
+    elsewhere = Counter[str]()
+    for hit in records.hits:
+        if hit.endpoint != endpoint:
+            elsewhere[hit.endpoint] += hit.assignments
+    past = endpoint in TEST_ENDPOINTS or all(_is_over(hit, moment) for hit in hits)
+    there = any(number >= records.rows for number in elsewhere.values())
+    if any(hit.closed_at for hit in hits) or (elsewhere and past) or there:
         return 0
     left = records.rows - places + (endpoint != "link") * records.replaced.get(endpoint, 0)
     return max(0, min(left, records.rows - records.first_rows))

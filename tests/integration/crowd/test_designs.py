@@ -147,6 +147,19 @@ def test_lost_rows_that_are_handed_out_again_are_not_taken_for_new_ones(
     assert plan_hits(open_study_at(sqlite_engine, "study", platform)).hits == 0
 
 
+def test_forms_that_were_added_are_put_up_at_one_place(
+    sqlite_engine: Engine, put_up: Callable, verb: Callable
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 3})
+    study = open_study(sqlite_engine, "study")
+    enlarge(study, 2)
+    assert "2 new forms" in verb("status", "study").out
+    link = {"study_id": study.id, "endpoint": "link", "audience": "open", "key": "k", "external_id": "k"}
+    with writing(sqlite_engine) as session:
+        session.add(HitRow(**link, assignments=5))
+    assert "new form" not in verb("status", "study").out
+
+
 def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enlarged(
     sqlite_engine: Engine, put_up: Callable, work_at: Callable, platform: MTurk, verb: Callable
 ) -> None:
