@@ -129,12 +129,18 @@ def free_row(
         free = free.where(~repeats.exists())
     mine, unshown_one = free.where(_rows.c.id == (own or 0)), free.where(~_shown(_rows.c.id))
     # Each stops at the first row that it finds; in the order of all of them, every row would be looked at.
-    row_id: int | None = None if own is None else connection.scalar(mine, given)
-    if row_id is None and own is None and not done_rows and not unshown:
-        row_id = next(iter(next_rows(connection, hit, 1, now)), None)
-    elif row_id is None:
-        row_id = connection.scalar(unshown_one, given)
-    return connection.scalar(free, given) if row_id is None and not unshown else row_id
+    first: int | None = None
+    if own is not None:
+        first = connection.scalar(mine, given)
+    elif not done_rows and not unshown:
+        first = connection.scalar(_NEXT, {**given, "most": 1})
+    if first is not None:
+        return first
+    first = connection.scalar(free, given)
+    if first is None:
+        return None
+    row_id: int | None = connection.scalar(unshown_one, given)
+    return first if row_id is None and not unshown else row_id
 
 
 def give_up(connection: Connection, hit: FoundHit) -> None:
