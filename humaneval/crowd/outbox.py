@@ -197,13 +197,15 @@ def perform_each(
     record: Callable[[Session, Intent, T], Mapping[str, Any]],
     *,
     alone: bool = False,
+    together: int = 0,
 ) -> Iterator[T]:
-    """As `perform`, one intent after the other, `TOGETHER` of them between two commits.
+    """As `perform`, one intent after the other, `TOGETHER` or `together` of them between two commits.
 
     After a kill, attempts may be counted that were never made, and calls unconfirmed that were made. Running
     the command again looks both up at the platform.
     """
-    for batch in (in_turns if len(intents) > TOGETHER else batches)(intents, TOGETHER):
+    together = together or TOGETHER
+    for batch in (in_turns if len(intents) > together else batches)(intents, together):
         with writing(engine) as session:
             before = _attempt(session, batch)
             if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd import outbox
 from humaneval.crowd.adopt import Orphan, adopt, hit_id_of, hit_of, record_up
 from humaneval.crowd.costs import hit_cost
 from humaneval.crowd.form_of_row import form_of
@@ -19,7 +20,6 @@ from humaneval.crowd.hit_terms import QUESTION, TERMS, Difference, figures, unac
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.more_places import MorePlaces, places_to_give
 from humaneval.crowd.outbox import (
-    TOGETHER,
     Intent,
     dropped,
     hold_study,
@@ -48,6 +48,9 @@ from humaneval.study.words import channel_at
 from humaneval.text import command, counted
 
 ZERO = Decimal("0.00")
+
+LINKS_TOGETHER = 100
+"""How many links are made between two commits: nothing is called for a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +84,12 @@ def publish_hits(
     adopted = adopt(at)
     with reading(at.engine) as session:
         intents = pending(session, study_id=at.id, endpoint=at.endpoint, operation=PUBLISH)
+        hits = {f"hit {hit.id}": hit for hit in hits_of(session, at.study, at.endpoint)}
         if keys is not None:
-            intents = [intent for intent in intents if hit_of(session, intent).key in keys]
-        offers = {intent.id: _offer(session, at, intent, public_url) for intent in intents}
+            intents = [intent for intent in intents if hits[intent.subject].key in keys]
+        offers = {
+            intent.id: _offer(session, at, intent, hits[intent.subject], public_url) for intent in intents
+        }
     if offers:
         try:
             balance = _checked(at, offers.values())
@@ -120,7 +126,7 @@ def leads_elsewhere(at: StudyAtPlatform, public_url: str) -> str:
         ]
         subjects = {f"hit {hit.id}" for hit in (*hits[:1], *hits[-1:])}
         for row in session.scalars(_wrote(at).where(OutboxRow.subject.in_(subjects))):
-            here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
+            here = _figures(session, at, row, public_url)
             if row.request.get(TERMS, {}).get(QUESTION) not in (None, here.get(QUESTION)):
                 what = "links" if at.endpoint == LINK else f"HITs at {at.endpoint}"
                 return (
@@ -146,13 +152,18 @@ def moved_links(at: StudyAtPlatform, public_url: str, again: Sequence[Invitation
     if moved := leads_elsewhere(at, public_url):
         with reading(at.engine) as session:
             subjects = [f"hit {hit.id}" for hit in hits_of_links(session, at.study, at.endpoint, again)]
-        for some in in_turns(subjects, TOGETHER):
+        for some in in_turns(subjects, outbox.TOGETHER):
             with writing(at.engine) as session:
                 hold_study(session, at.id)
                 for row in session.scalars(_wrote(at).where(OutboxRow.subject.in_(some))):
-                    here = figures(at.platform.terms(_offer(session, at, intent_of(row), public_url)))
+                    here = _figures(session, at, row, public_url)
                     row.request = {**row.request, TERMS: here}
     return moved
+
+
+def _figures(session: Session, at: StudyAtPlatform, row: OutboxRow, public_url: str) -> dict[str, str]:
+    intent = intent_of(row)
+    return figures(at.platform.terms(_offer(session, at, intent, hit_of(session, intent), public_url)))
 
 
 def _wrote(at: StudyAtPlatform) -> Select[OutboxRow]:
@@ -199,11 +210,13 @@ def _make(
     played = {STAND_IN: at.platform.endpoint.is_stand_in} if at.endpoint == PROLIFIC else {}
     with reading(at.engine) as session:
         over = _over(session, at)
-    for part in in_turns(intents, TOGETHER):
+    together = LINKS_TOGETHER if at.endpoint == LINK else outbox.TOGETHER
+    for part in in_turns(intents, together):
         with writing(at.engine) as session:
+            these = select(OutboxRow).where(OutboxRow.id.in_([intent.id for intent in part]))
+            rows = {row.id: row for row in session.scalars(these)}
             for intent in part:
-                row = session.get(OutboxRow, intent.id)
-                if row is None:
+                if (row := rows.get(intent.id)) is None:
                     raise dropped()
                 told = {TERMS: planned[intent.id], COST: costs[intent.id]}
                 row.request = {**row.request, **told, **played}
@@ -214,11 +227,15 @@ def _make(
 
     done, batch = 0, 0
     made = perform_each(
-        at.engine, intents, lambda intent: at.platform.publish(offers[intent.id], intent.token), record
+        at.engine,
+        intents,
+        lambda intent: at.platform.publish(offers[intent.id], intent.token),
+        record,
+        together=together,
     )
     for _ in made:
         advance(1)
-        done, batch = done + 1, (batch + 1) % TOGETHER
+        done, batch = done + 1, (batch + 1) % together
         if not batch and unaccepted(differing(at.study, at.endpoint)):
             break
         if not batch or done == len(intents):
@@ -245,8 +262,8 @@ def _refuse_taken_down(at: StudyAtPlatform, over: int, made: int) -> None:
     )
 
 
-def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: str) -> Offer:
-    hit, terms = hit_of(session, intent), at.settings.hit
+def _offer(session: Session, at: StudyAtPlatform, intent: Intent, hit: HitRow, public_url: str) -> Offer:
+    terms = at.settings.hit
     page, form_path = "", at.platform.endpoint.form_path
     if hit.row_id is not None:
         delivery = Delivery(
@@ -272,7 +289,7 @@ def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: st
         page=page,
         expected_minutes=terms.expected_minutes,
         forms_each=at.settings.design.rows_per_annotator,
-        codes=session.get_one(OutboxRow, intent.id).request.get(CODES, {}),
+        codes=session.get_one(OutboxRow, intent.id).request.get(CODES, {}) if at.endpoint == PROLIFIC else {},
         devices=at.settings.prolific.devices,
         filters=at.settings.prolific.filters,
     )

@@ -332,9 +332,9 @@ def test_C13_nothing_is_called_for_a_plan_that_another_program_drops_meanwhile(
     where: Any = platform if moment == "balance" else publish
     then = getattr(where, moment)
 
-    def meanwhile(*args: Any) -> Any:
+    def meanwhile(*args: Any, **options: Any) -> Any:
         drop_untried(at)
-        return then(*args)
+        return then(*args, **options)
 
     monkeypatch.setattr(where, moment, meanwhile)
     with pytest.raises(PlatformError, match="another program has deleted what this is about"):

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 
-from humaneval.crowd import outbox
+from humaneval.crowd import publish
 from humaneval.crowd.link import People, read_people
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
@@ -113,6 +113,30 @@ def test_what_a_spreadsheet_makes_of_the_list_changes_no_link(
     assert links(study, people(tmp_path, text, encoding)) == first
 
 
+def test_a_long_list_is_planned_a_part_at_a_time_and_in_few_statements(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(sqlite_engine)
+    listed = People(("name",), tuple((f"person {number}",) for number in range(1200)))
+    parts: list[int] = []
+
+    def planned(connection: object, cursor: object, statement: str, rows: list, *_: object) -> None:
+        statements.append(statement)
+        if statement.startswith("INSERT INTO hits"):
+            parts.append(len(rows))
+
+    statements: list[str] = []
+    event.listen(sqlite_engine, "before_cursor_execute", planned)
+    first = study.invite(*listed.invitations(b"key"))
+    assert parts == [500, 500, 200]
+    assert len(statements) < 5 * len(first) + 200
+    assert len(set(first)) == 1200
+    statements.clear()
+    assert study.invite(*listed.invitations(b"key")) == first
+    assert len(statements) < 100
+    assert parts == [500, 500, 200]
+
+
 def test_the_list_comes_back_with_a_column_for_the_mail_merge(tmp_path: Path) -> None:
     text = 'Name;Note\n"Lovelace; Ada";"says ""hello""\nand more"\n'
     listed = people(tmp_path, text)
@@ -181,7 +205,7 @@ def test_X53_the_first_person_of_a_list_without_a_header_is_a_person(
 def test_killed_while_publishing_and_run_again_nobody_has_two_links(
     engine: Engine, by_link: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
 ) -> None:
-    monkeypatch.setattr(outbox, "TOGETHER", 1)
+    monkeypatch.setattr(publish, "LINKS_TOGETHER", 1)
     study = by_link(engine)
     listed = people(tmp_path)
     made = []
