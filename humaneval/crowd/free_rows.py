@@ -63,7 +63,7 @@ _after = _rows.alias("last_row")
 _taken = func.coalesce(select(_after.c.ordinal).where(_after.c.id == _last).scalar_subquery() + 1, _first)
 _NEXT = (
     select(_rows.c.id)
-    .where(_of_study, _rows.c.ordinal >= _taken, _count == _taken - _first)
+    .where(_of_study, _rows.c.ordinal >= _taken, _count == _taken - _first, ~_shown(_rows.c.id))
     .order_by(_rows.c.ordinal)
     .limit(bindparam("most"))
 )
@@ -97,8 +97,8 @@ def release_expired(connection: Connection, hit: FoundHit, now: datetime) -> boo
 
 
 def next_rows(connection: Connection, hit: FoundHit, most: int, now: datetime) -> Sequence[int]:
-    """Up to `most` free rows of the study, in their order. If the rows that are held have a gap, none that
-    somebody gave up and may still be at work on."""
+    """Up to `most` free rows of the study, in their order, without those that somebody gave up and may still
+    be at work on."""
     given = {"study": hit.study_id, "at": hit.endpoint, "most": most, "now": now}
     return connection.scalars(_NEXT, given).all() or connection.scalars(_UNSHOWN, given).all()
 
@@ -127,19 +127,18 @@ def free_row(
             .where(places.c.row_id == _rows.c.id, passages.c.story_id.in_(met))
         )
         free = free.where(~repeats.exists())
-    mine, unshown_one = free.where(_rows.c.id == (own or 0)), free.where(~_shown(_rows.c.id))
     # Each stops at the first row that it finds; in the order of all of them, every row would be looked at.
-    first: int | None = None
+    row_id: int | None = None
     if own is not None:
-        first = connection.scalar(mine, given)
-    elif not done_rows and not unshown:
-        first = connection.scalar(_NEXT, {**given, "most": 1})
-    if first is not None:
-        return first
-    first = connection.scalar(free, given)
+        row_id = connection.scalar(free.where(_rows.c.id == own), given)
+    if row_id is None and not done_rows:
+        row_id = connection.scalar(_NEXT, {**given, "most": 1})
+    if row_id is not None:
+        return row_id
+    first: int | None = connection.scalar(free, given)
     if first is None:
         return None
-    row_id: int | None = connection.scalar(unshown_one, given)
+    row_id = connection.scalar(free.where(~_shown(_rows.c.id)), given)
     return first if row_id is None and not unshown else row_id
 
 

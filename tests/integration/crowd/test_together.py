@@ -18,6 +18,7 @@ from humaneval.crowd.admission import find_claims
 from humaneval.crowd.claims import Opened, Outcome, Visit, open_in
 from humaneval.crowd.claims_together import Opening, open_all
 from humaneval.crowd.found_hit import FoundHit, find_hit
+from humaneval.crowd.free_rows import free_row
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.outbox import hold_study_at
 from humaneval.crowd.pseudonyms import EXCLUSION_KEY, exclusion_hash, exclusion_hashes, pseudonym
@@ -121,6 +122,20 @@ def test_people_who_come_at_once_share_statements_where_a_form_ran_out(planned: 
     assert len(seen) <= 12, "\n".join(seen)
     first = before[0].row_id
     assert [each.row_id - first for each in found] == [2, 6, 7, 8]
+
+
+@pytest.mark.parametrize("unshown", [False, True])
+def test_a_row_that_somebody_may_be_at_work_on_comes_last(planned: Engine, unshown: bool) -> None:
+    hit = hits_of(planned)[0]
+    before = opened(planned, [(hit, visit(f"W{number}")) for number in range(4)])
+    first, given_up = before[0].row_id, before[3]
+    with writing(planned) as session:
+        gone = update(AssignmentRow).where(AssignmentRow.id == given_up.assignment_id)
+        session.execute(gone.values(holds_row=False, state="superseded"))  # the lease still runs
+    with connected(planned) as connection:
+        for own in (None, first):  # which somebody has
+            assert free_row(connection, hit, [], own, START, unshown=unshown) == first + 4
+        assert free_row(connection, hit, [], given_up.row_id, START, unshown=unshown) == given_up.row_id
 
 
 def test_to_find_what_a_person_has_it_does_not_matter_how_many_others_came(
