@@ -30,6 +30,16 @@ def fall_silent(faults: Faults, kind: str = "unavailable", **more: Any) -> None:
     faults.replace([ProlificFault(kind=kind, only=READING, **more)], 0)
 
 
+def let_in_before_silence(world: World, faults: Faults) -> Person:
+    """Somebody whom Prolific has given a place, and whose form is not open yet."""
+    world.publish()
+    ann = world.person("Ann")
+    assert ann.reserve()
+    ann.start()
+    fall_silent(faults)
+    return ann
+
+
 def stranger(world: World, number: int, participant: str = "") -> Person:
     """Somebody who makes up ids."""
     person = world.person(f"Stranger {number}")
@@ -80,11 +90,7 @@ def test_collecting_frees_what_strangers_hold(
 def test_answers_in_another_persons_name_do_not_count_as_theirs(
     world: World, faults: Faults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.publish()
-    ann = world.person("Ann")
-    assert ann.reserve()
-    ann.start()
-    fall_silent(faults)
+    ann = let_in_before_silence(world, faults)
     forger = stranger(world, 1, participant=ann.id)
     assert forger.open().form(field="form") is not None
     assert forger.answer()
@@ -159,11 +165,7 @@ def test_who_is_confirmed_comes_before_who_is_not(world: World, faults: Faults) 
 def test_who_is_at_work_keeps_the_row_although_prolific_was_silent_at_first(
     world: World, faults: Faults
 ) -> None:
-    world.publish()
-    ann = world.person("Ann")
-    assert ann.reserve()
-    ann.start()
-    fall_silent(faults)
+    ann = let_in_before_silence(world, faults)
     assert ann.open().form(field="form") is not None
     for number in range(3):
         stranger(world, number).open()
