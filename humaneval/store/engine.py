@@ -49,6 +49,9 @@ REACHES = {
 }
 """For how long a PostgreSQL server may be silent that is no longer reached, in seconds and at last in
 milliseconds. Without these, a network that drops everything holds a command for many minutes."""
+_AS_WE_READ = r"-c datestyle=ISO -c default_transaction_isolation=read\ committed"
+"""Somebody may have set another for the database or the role: dates that psycopg cannot read, and
+transactions that have to be tried again."""
 REFUSED, ONLY_READ = "42501", "25006"
 """PostgreSQL's codes for a role without the permission, and for a database that can only be read. Its words
 may be in any language."""
@@ -106,17 +109,30 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         return engine
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it warns of is raised, too
     given = make_url(url).query
-    waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {given.get('options', '')}".strip()
+    own = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {_AS_WE_READ} {given.get('options', '')}".strip()
     try:
         reaches = {name: value for name, value in REACHES.items() if name not in given}
-        engine = create_engine(url, connect_args={**reaches, "options": waits}, **options)
+        asked_for = {**reaches, "client_encoding": "utf8", "options": own}
+        engine = create_engine(url, connect_args=asked_for, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"
         ) from None
+    event.listen(engine, "connect", partial(_refuse_encoding, engine), insert=True)
     event.listen(engine, "checkin", _used)
     event.listen(engine, "checkout", partial(_ask_if_idle, engine))
     return engine
+
+
+def _refuse_encoding(engine: Engine, connection: Any, _record: object) -> None:
+    """Refuse a database that cannot hold every character, before anything is stored there."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in ("UTF8", None):
+        connection.close()
+        raise StoreError(
+            f"the database {shown(engine.url)} has the encoding {encoding}, which cannot hold all texts",
+            "Make another with `createdb -E UTF8 -T template0 NAME`, and name it with --database.",
+        )
 
 
 def _used(_connection: object, record: ConnectionPoolEntry) -> None:
