@@ -60,9 +60,12 @@ LOCKED = "55P03"
 FULL = re.compile("too many (clients|connections)|remaining connection slots")
 ALMOST_UP = re.compile("starting up|shutting down|recovery mode|not yet accepting")
 """What PostgreSQL says to those who connect at a bad moment. It gives them no code."""
-NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "42P01", "42703"})
+NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "3F000", "42P01", "42703"})
 """Codes that psycopg counts among errors of programs, and that are none: the two above, a transaction that
-was idle or took too long, and a table or column that is gone because another database stands in its place."""
+was idle or took too long, and a schema, table or column that is gone because another database stands in its
+place."""
+STOPPED = ("25P", "40", "57014")
+"""How codes begin of work that the server ended, because it took too long or met other work."""
 PAUSE = 0.05
 """The longest pause, in seconds, between two transactions of a verb that writes many."""
 IDLE_SECONDS = 0.1
@@ -339,6 +342,8 @@ def _way_out(engine: Engine, error: DatabaseError, reason: str) -> str:
         return str(own or WHERE.format(command("config", "show")))
     if error.connection_invalidated or ALMOST_UP.search(reason):
         return "Its server ends or starts. Run the command again in a moment: what was stored is there."
+    if str(getattr(error.orig, "sqlstate", None)).startswith(STOPPED):
+        return "Run the command again. If that does not help, ask those who run this server about its limits."
     if FULL.search(reason):
         return "Other programs have all of its connections. Try again, or raise max_connections there."
     return WHERE.format(command("config", "show")) + " Or start its server."

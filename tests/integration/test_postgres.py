@@ -72,7 +72,7 @@ ON_POSTGRESQL = pytest.mark.parametrize("database", ["postgresql"], indirect=Tru
         ("SET TRANSACTION READ ONLY", "cannot be written: cannot execute INSERT"),
         ("ALTER TABLE meta RENAME TO another", 'cannot be used: relation "meta" does not exist'),
         ("ALTER TABLE meta RENAME value TO another", 'cannot be used: column "value" of relation "meta"'),
-        ("SET statement_timeout = 1; SELECT pg_sleep(9)", "cannot be used: canceling statement"),
+        ("SET search_path = ''; CREATE TABLE x ()", "cannot be used: no schema has been selected"),
     ],
 )
 def test_what_the_server_refuses_is_no_fault_of_the_program(engine: Engine, before: str, told: str) -> None:
@@ -115,6 +115,14 @@ def test_a_database_that_cannot_hold_every_character_is_refused(database: str, e
             assert "createdb -E UTF8" in caught.value.hint
         finally:
             connection.execute(text(f"DROP DATABASE {name}"))
+
+
+@ON_POSTGRESQL
+def test_work_that_the_server_ends_is_not_taken_for_a_wrong_address(engine: Engine) -> None:
+    with pytest.raises(StoreError, match="cannot be used: canceling") as caught, reading(engine) as session:
+        session.execute(text("SET statement_timeout = 1; SELECT pg_sleep(9)"))
+    assert "Run the command again" in caught.value.hint
+    assert "address" not in caught.value.hint
 
 
 @ON_POSTGRESQL
