@@ -24,7 +24,7 @@ from humaneval.csv_text import guarded, unguarded
 from humaneval.errors import InputError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, RowRow
-from humaneval.text import counted, listed, refused_characters, without_refused
+from humaneval.text import counted, listed, refused_characters, repeated, without_refused
 
 ASSIGNMENT, WORKER = "AssignmentId", "WorkerId"
 ANSWER, INPUT = "Answer.", "Input."
@@ -97,7 +97,7 @@ def read_results(path: Path) -> Results:
             f"{path} is no table of results: it has no column {listed(missing) if missing else 'Answer.…'}",
             "Download the results of the batch, not its input.",
         )
-    if twice := {name for name in header if header.count(name) > 1 and name}:
+    if twice := repeated(filter(None, header)):
         raise InputError(
             f"{path} has the column {listed(sorted(twice))} twice", "Download the results again."
         )

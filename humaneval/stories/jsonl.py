@@ -16,7 +16,7 @@ from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, one_too_many, record_of
 from humaneval.stories.headings import Columns, known_names, resolve
 from humaneval.stories.result import Record, Records
-from humaneval.text import clear_sentences, language_of, listed, split_into
+from humaneval.text import clear_sentences, language_of, listed, repeated, split_into
 
 ANSWERED = frozenset({"ending1", "ending2", "answer"})
 """Fields of a story with two endings, of which none may be guessed."""
@@ -244,10 +244,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
-    repeated = _Repeated(value)
-    names = [name for name, _ in pairs]
-    repeated.twice = next(name for name in names if names.count(name) > 1)
-    return repeated
+    found = _Repeated(value)
+    found.twice = repeated(name for name, _ in pairs)[0]
+    return found
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -116,6 +117,15 @@ def listed(values: Sequence[object], most: int = 5) -> str:
     shown = [text if len(text) <= 40 else text[:39] + "…" for text in shown]
     more = len(values) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
+
+
+def repeated(values: Iterable[str]) -> list[str]:
+    """Those of `values` that occur more than once.
+
+    >>> repeated(["a", "b", "a", "a"])
+    ['a']
+    """
+    return [value for value, times in Counter(values).items() if times > 1]
 
 
 def quoted(text: object, most: int = 200) -> str:
