@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from humaneval.domain import SENTENCES
@@ -51,11 +52,16 @@ def looks_like_json(text: str) -> bool:
 
 
 def read_json(
-    text: str, name: str, mapping: Mapping[str, str] | None = None, wanted: int = SENTENCES
+    text: str,
+    name: str,
+    mapping: Mapping[str, str] | None = None,
+    wanted: int = SENTENCES,
+    most: int | None = None,
 ) -> Records:
-    """The records of JSONL or of a JSON array, of `wanted` sentences each. Each object is read by its own
-    fields."""
-    values = [_as_object(found) for found in _opened(list(_values(text, name)), text, mapping, wanted)]
+    """The records of JSONL or of a JSON array, of `wanted` sentences each; of its first values, with `most`.
+    Each object is read by its own fields."""
+    opened = _opened(list(islice(_values(text, name), most)), text, mapping, wanted)
+    values = [_as_object(found) for found in opened[:most]]
     kinds: dict[tuple[str, ...], Columns] = {}
     records: list[Record] = []
     unused: dict[str, None] = {}
