@@ -18,6 +18,7 @@ from generators.replay.lines import Entry, Line, Lines, position_in, story_in
 from generators.replay.table import entries
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import InputError, UsageError
+from humaneval.limits import check_systems
 from humaneval.text import command, listed, same_name
 
 Key: TypeAlias = tuple[str, int, int]
@@ -156,6 +157,7 @@ def _by_generator(path: Path, found_there: Iterable[Entry]) -> _Found:
     numbers: dict[str, int] = {}
     for entry in found_there:
         if entry.generator not in found.lines:
+            check_systems(len(found.lines) + 1, f"generators in {path}, up to line {entry.line:,}")
             found.lines[entry.generator] = Lines(numbers)
         found.lines[entry.generator].add(entry)
     stories = list(numbers)
