@@ -189,6 +189,18 @@ def test_other_software_under_one_name_is_another_run_of_the_same_generator(sqli
     assert sorted(found) == [(1, {"torch": "2.11"}), (2, {"torch": "2.13"})]
 
 
+def test_a_setting_without_limit_can_be_kept(engine: Engine) -> None:
+    class Trained(Writer):
+        @property
+        def provenance(self) -> Provenance:
+            return Provenance("writer", settings={"training": {"minutes": float("inf")}})
+
+    add_stories(engine, [STORY])
+    run(engine, Trained(), blanks_of([STORY], (1,)))
+    with reading(engine) as session:
+        assert session.scalars(select(RunRow.settings)).all() == [{"training": {"minutes": "Infinity"}}]
+
+
 @pytest.mark.parametrize("name", ["", " lm", "a,b", "bell\x07", "lone \ud800"])
 def test_a_name_that_no_list_or_table_could_carry_is_refused(sqlite_engine: Engine, name: str) -> None:
     add_stories(sqlite_engine, [STORY])
