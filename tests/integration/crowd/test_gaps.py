@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Engine, case, delete, func, insert, not_, or_, select, update
+from sqlalchemy import Connection, Engine, case, delete, func, insert, not_, or_, select, update
 
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import free_row, taken
@@ -54,7 +54,7 @@ def counted(connection: Connection) -> dict[int, int]:
     return _pairs(connection.execute(each.group_by(HITS.c.id)))
 
 
-def _pairs(found: CursorResult[Any, ...]) -> dict[int, int]:
+def _pairs(found: Iterable[Any]) -> dict[int, int]:
     return {line[0]: line[1] for line in found}
 
 
