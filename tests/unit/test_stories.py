@@ -390,10 +390,13 @@ def test_C63_objects_that_differ_or_repeat_a_field_are_problems_by_line(write: W
     ]
 
 
-def test_a_file_of_lines_that_are_not_json_is_refused_before_all_are_read(write: Write) -> None:
+def test_a_file_of_lines_that_are_not_json_is_refused_before_all_are_read(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each of them opens as many objects as can be read at all."""
+    monkeypatch.setattr("humaneval.stories.jsonl.MOST_BROKEN", 100)
     trouble = refusal(write('{"a":\n' * 12_000, "s.jsonl"))
-    assert "line 10001: not JSON: nested too deeply; nor were 10,000 lines before it" in trouble.message
+    assert "line 101: not JSON: nested too deeply; nor were 100 lines before it" in trouble.message
 
 
 def test_more_records_than_any_file_has_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
