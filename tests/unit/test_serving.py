@@ -308,6 +308,22 @@ def test_a_signal_ends_the_work_even_if_it_comes_while_the_main_thread_has_a_loc
         assert ending.asked(PATIENCE)
 
 
+def test_a_terminal_that_closes_ends_the_work_in_order_unless_it_should_outlive_it() -> None:
+    ending, at_once = Ending(), threading.Event()
+    before = signal.signal(signal.SIGHUP, lambda *_: at_once.set())
+    try:
+        with until_told(ending):
+            for _ in range(2):  # the shell and the system each send one
+                os.kill(os.getpid(), signal.SIGHUP)
+            assert ending.asked(PATIENCE)
+        assert not at_once.is_set()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # `nohup`
+        with until_told(Ending()):
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_what_cannot_be_the_name_of_a_machine_is_told_in_a_line() -> None:
     for name in ("x..y", "a" * 300):
         with pytest.raises(PrerequisiteError, match="is not an address of this machine"):
