@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from generators.replay.table import entries
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.limits import check_systems
-from humaneval.text import command, listed, same_name
+from humaneval.text import command, listed, same_name, shell_words
 
 Key: TypeAlias = tuple[str, int, int]
 """A blank: story, position, sample."""
@@ -192,7 +191,7 @@ def _advice(splits: Set[str], asked: Set[str]) -> str:
     if splits & asked:
         return "Nothing was stored. The stories of the file come later: leave out --stories, or name more."
     named = ", ".join(repr(split) for split in sorted(splits))
-    flag = f"--split {shlex.quote(min(splits))}"
+    flag = f"--split {shell_words(min(splits))}"
     return f"Nothing was stored. The stories of the file are of split {named}: {flag}."
 
 

@@ -192,6 +192,26 @@ def commands_in(text: str) -> list[str]:
     return [found[0] or found[1] for found in _COMMAND.findall(text)]
 
 
+def shell_words(*words: object) -> str:
+    """Words as a shell takes them. What cannot be printed as it is becomes bytes that bash and zsh read.
+
+    >>> shell_words("status", "my study"), shell_words("b\\u202eevil")
+    ("status 'my study'", "$'b\\\\xe2\\\\x80\\\\xaeevil'")
+    """
+
+    def code(one: str) -> str:
+        if one.isprintable():
+            return f"\\{one}" if one in "\\'" else one
+        # The first are bytes of a file's name that are no text.
+        errors = "surrogateescape" if "\udc80" <= one <= "\udcff" else "surrogatepass"
+        return "".join(f"\\x{byte:02x}" for byte in one.encode(errors=errors))
+
+    return " ".join(
+        shlex.quote(word) if word.isprintable() else f"$'{''.join(map(code, word))}'"
+        for word in map(str, words)
+    )
+
+
 def command(*words: object) -> str:
     """A command of this toolkit as a shell takes it: quoted, and with the global options in force.
 
@@ -209,4 +229,4 @@ def command(*words: object) -> str:
     ]
     rest = [word for at, word in enumerate(said) if at not in ids]
     last = ["--", *(said[at] for at in ids)] if ids else []
-    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *rest, *last])
+    return shell_words("humaneval", *_GLOBAL_OPTIONS, *rest, *last)
