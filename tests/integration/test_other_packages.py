@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.domain import GeneratorRequest
+from humaneval.domain import GeneratorRequest, Role
 from humaneval.errors import InputError
 from humaneval.infills.blanks import blanks_of
 from humaneval.infills.generate import run
 from humaneval.infills.processing import STEPS, Form
 from humaneval.kinds import build, recogniser
+from humaneval.scoring.questions.question import Truth, load_question
 from humaneval.store.stories import add_stories
 from humaneval.stories import bundled_stories
 from tests.commands import Command
@@ -59,6 +60,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
     yield write
     sys.modules.pop("theirs", None)
+    load_question.cache_clear()
 
 
 def generator(install: Install, *, infill: str = "return iter(())", build: str = "pass") -> None:
@@ -170,3 +172,56 @@ def test_a_function_that_tells_checkpoints_is_named_if_it_does_not(
         InputError, match=r"theirs.* instead of a Recognised|checkpoints 'theirs' raised SystemExit"
     ):
         recogniser()(tmp_path)
+
+
+QUESTION = """
+import sys
+from humaneval.scoring.questions.question import CHOICE, AnswerField, Question, Scale
+
+class Theirs(Question):
+    name, summary = "theirs", "Is it good?"
+    def fields(self, settings, sentences):
+        return (AnswerField(CHOICE, 2),)
+    def scales(self, settings, sentences):
+        return (Scale("", 0, 1, "% good", "more people liked it", binary=True),)
+    def outcomes(self, truth, answer, scale, settings):
+        return (float(answer[CHOICE] == 1),)
+    def {method}(self, *told):
+        {body}
+"""
+TRUTH = Truth(("lm",), Role.SYSTEM, 3, 5, "control")
+
+
+@pytest.mark.parametrize(
+    ("method", "told", "body", "said"),
+    [
+        ("outcomes", (TRUTH, {}, "", {}), "return None", "returned nothing"),
+        ("outcomes", (TRUTH, {}, "", {}), "return [float('nan')]", "returned nan among its values"),
+        ("outcomes", (TRUTH, {}, "", {}), "return ['1']", "returned '1' among its values"),
+        ("outcomes", (TRUTH, {}, "", {}), "return (1.0, 0.0)", "returned 2 numbers for 1 generators"),
+        ("outcomes", (TRUTH, {}, "", {}), "sys.exit(0)", r"raised SystemExit: 0 \(theirs.py, line 14\)"),
+        ("fields", ({}, 5), "return ()", "returned nothing"),
+        ("fields", ({}, 5), "return ['choice']", "returned 'choice' among its values"),
+        ("scales", ({}, 5), "return 'good'", "returned a value of type str"),
+        ("settings", ({},), "return 1 / 0", "raised ZeroDivisionError: division by zero"),
+        ("words", (None, {}, 5), "return 'good'", "returned a value of type str"),
+    ],
+)
+def test_a_question_that_says_nothing_of_use_is_named(
+    install: Install, method: str, told: tuple[object, ...], body: str, said: str
+) -> None:
+    install(QUESTION.format(method=method, body=body), questions="theirs:Theirs")
+    with pytest.raises(InputError, match=f"^question 'theirs'.* {said}"):
+        getattr(load_question("theirs"), method)(*told)
+
+
+@pytest.mark.parametrize(
+    "source", ["def (", "Theirs = 1 / 0", "Theirs = dict", "import sys; sys.exit(0)", ""]
+)
+def test_a_question_that_cannot_be_loaded_is_named(
+    install: Install, command: Command, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    install(source, questions="theirs:Theirs")
+    said = command("questions", "check", "theirs")
+    assert (said.code, len(said.err.splitlines())) == (1, 2)
+    assert said.err.startswith("Error: question 'theirs'")
