@@ -18,6 +18,7 @@ import click
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
 from humaneval.errors import DeclinedError, HumanEvalError, UsageError
+from humaneval.plugins import at_work
 from humaneval.text import printable, shell_words, use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -164,7 +165,9 @@ class _Output:
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError("only text can be printed")  # click tries out what a stream takes
-        if text:
+        if text and self is sys.stdout and at_work():
+            sys.stderr.write(text)
+        elif text:
             self.printed = True
             self._try(lambda stream: stream.write(text))
         return len(text)
