@@ -45,11 +45,8 @@ def _held_by(row: ColumnElement[int]) -> ColumnElement[bool]:
 def _shown(row: ColumnElement[int]) -> ColumnElement[bool]:
     """Whether somebody gave the row up and may still be at work on it."""
     live = (_other.c.state == "superseded", _other.c.lease_until > bindparam("now"))
-    return (
-        select(_other.c.id)
-        .where(_other.c.row_id == row, _other.c.endpoint == bindparam("at"), *live)
-        .exists()
-    )
+    theirs = select(_other.c.id).where(_other.c.row_id == row, _other.c.endpoint == bindparam("at"), *live)
+    return theirs.offset(0).exists()  # or PostgreSQL would read all claims at once, for a join
 
 
 _IS_HELD = select(_work.c.id).where(
@@ -152,7 +149,7 @@ def _shows_none_of(done_rows: Sequence[int], row: ColumnElement[int]) -> ColumnE
         .select_from(with_passage)
         .where(places.c.row_id == row, passages.c.story_id.in_(met))
     )
-    return ~repeats.exists()
+    return ~repeats.offset(0).exists()  # as in `_shown`
 
 
 def give_up(connection: Connection, hit: FoundHit) -> None:
