@@ -66,11 +66,11 @@ class OpenForms(Generic[Form]):
     def is_crowded(self, address: str) -> bool:
         """Whether this address has as many forms open as it may have."""
         with self._lock:
-            return self._count(_network(address)) >= self.most
+            return self._count(network_of(address)) >= self.most
 
     def begun(self, address: str, form: Form, *, seconds: float, expected: float) -> None:
         """A form was begun at an address. It is reserved for some seconds, and expected to take some."""
-        now, network = self._clock(), _network(address)
+        now, network = self._clock(), network_of(address)
         with self._lock:
             if form in self._where:
                 return
@@ -105,7 +105,7 @@ class OpenForms(Generic[Form]):
         """
         now = self._clock()
         with self._lock:
-            own = self._count(_network(address))
+            own = self._count(network_of(address))
             many = [each for each, there in self._at.items() if len(there.forms) > own + 1]
             crowded = sorted((-self._count(each), each) for each in many)
             found: list[Form] = []
@@ -136,12 +136,12 @@ class OpenForms(Generic[Form]):
                 del self._at[network]
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """An address, or for IPv6 the network of a household, which has very many.
 
-    >>> [_network(text) for text in ("192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1:2:3:4", "")]
+    >>> [network_of(text) for text in ("192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1:2:3:4", "")]
     ['192.0.2.7', '192.0.2.7', '2001:db8::', '']
-    >>> _network("192.0.2.7:50001"), _network("[2001:db8::1:2:3:4]:50001")  # as some proxies write them
+    >>> network_of("192.0.2.7:50001"), network_of("[2001:db8::1:2:3:4]:50001")  # as some proxies write them
     ('192.0.2.7', '2001:db8::')
     """
     bare = address[1:].partition("]")[0] if address.startswith("[") else address.partition("%")[0]

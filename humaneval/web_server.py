@@ -1,4 +1,4 @@
-"""Runs our web servers: within limits, and to an orderly end by Ctrl-C or SIGTERM. waitress has no types."""
+"""Runs our web servers: within limits, and to an orderly end by a signal. waitress has no types."""
 
 from __future__ import annotations
 
@@ -309,15 +309,21 @@ class Stoppable(Protocol):
 
 @contextmanager
 def until_told(servers: Stoppable) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end `servers` while the block runs. The second one ends the program at once."""
+    """Ctrl-C, SIGTERM and a terminal that closes end `servers` while the block runs.
+
+    A second Ctrl-C or SIGTERM ends the program at once. A terminal often tells twice that it closes.
+    """
     if threading.current_thread() is not threading.main_thread():  # only there signals can be caught
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    closes = getattr(signal, "SIGHUP", None)
+    if closes and signal.getsignal(closes) != signal.SIG_IGN:  # as `nohup` starts programs
+        before[closes] = signal.getsignal(closes)
 
     def stop(number: int, _frame: object) -> None:
         for each, handler in before.items():
-            signal.signal(each, handler)
+            signal.signal(each, signal.SIG_IGN if each == closes else handler)
         # Not in here: the main thread may have been interrupted with a lock that `stop` needs.
         _thread.start_new_thread(servers.stop, ())
 

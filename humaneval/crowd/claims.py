@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, bindparam, insert, select, update
+from sqlalchemy import Connection, Engine, Select, bindparam, insert, select, update
 
 from humaneval.crowd.admission import Claim, Claims, admitted, find_claims
 from humaneval.crowd.found_hit import FoundHit, find_hit
@@ -158,28 +158,33 @@ def reopen_in(
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
     """Whether this person has, or had, a form by this link."""
     with reading(engine) as session:
-        begun = (
-            select(AssignmentRow.id)
-            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
-            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
-            .where(HitRow.key == hit_key, WorkerIdentityRow.external_id == worker)
-            .where(WorkerIdentityRow.endpoint == HitRow.endpoint)
-        )
-        return session.scalar(begun.limit(1)) is not None
+        return session.scalar(_forms_of(hit_key, worker)) is not None
+
+
+def was_let_in(engine: Engine, hit_key: str, worker: str, assignment: str) -> bool:
+    """Whether the platform has confirmed this person and assignment before."""
+    theirs = AssignmentRow.external_id == assignment, AssignmentRow.confirmed
+    with reading(engine) as session:
+        return session.scalar(_forms_of(hit_key, worker).where(*theirs)) is not None
 
 
 def answered_by(engine: Engine, hit_key: str, worker: str, assignment: str) -> int | None:
     """Our id of the form that this person has sent by this link; None if there is none."""
+    sent = AssignmentRow.external_id == assignment, AssignmentRow.answered_at.is_not(None)
     with reading(engine) as session:
-        sent = (
-            select(AssignmentRow.id)
-            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
-            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
-            .where(HitRow.key == hit_key, WorkerIdentityRow.external_id == worker)
-            .where(WorkerIdentityRow.endpoint == HitRow.endpoint)
-            .where(AssignmentRow.external_id == assignment, AssignmentRow.answered_at.is_not(None))
-        )
-        return session.scalar(sent.limit(1))
+        return session.scalar(_forms_of(hit_key, worker).where(*sent))
+
+
+def _forms_of(hit_key: str, worker: str) -> Select[int]:
+    """One of the forms that this person has, or had, by this link."""
+    return (
+        select(AssignmentRow.id)
+        .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+        .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
+        .where(HitRow.key == hit_key, WorkerIdentityRow.external_id == worker)
+        .where(WorkerIdentityRow.endpoint == HitRow.endpoint)
+        .limit(1)
+    )
 
 
 def open_in(connection: Connection, engine: Engine, hit: FoundHit, visit: Visit) -> Opened:

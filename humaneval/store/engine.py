@@ -49,6 +49,9 @@ REACHES = {
 }
 """For how long a PostgreSQL server may be silent that is no longer reached, in seconds and at last in
 milliseconds. Without these, a network that drops everything holds a command for many minutes."""
+_AS_WE_READ = r"-c datestyle=ISO -c default_transaction_isolation=read\ committed"
+"""Somebody may have set another for the database or the role: dates that psycopg cannot read, and
+transactions that have to be tried again."""
 REFUSED, ONLY_READ = "42501", "25006"
 """PostgreSQL's codes for a role without the permission, and for a database that can only be read. Its words
 may be in any language."""
@@ -57,9 +60,12 @@ LOCKED = "55P03"
 FULL = re.compile("too many (clients|connections)|remaining connection slots")
 ALMOST_UP = re.compile("starting up|shutting down|recovery mode|not yet accepting")
 """What PostgreSQL says to those who connect at a bad moment. It gives them no code."""
-NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "42P01", "42703"})
+NO_BUGS = frozenset({REFUSED, ONLY_READ, "25P03", "25P04", "3F000", "42P01", "42703"})
 """Codes that psycopg counts among errors of programs, and that are none: the two above, a transaction that
-was idle or took too long, and a table or column that is gone because another database stands in its place."""
+was idle or took too long, and a schema, table or column that is gone because another database stands in its
+place."""
+STOPPED = ("25P", "40", "57014")
+"""How codes begin of work that the server ended, because it took too long or met other work."""
 PAUSE = 0.05
 """The longest pause, in seconds, between two transactions of a verb that writes many."""
 IDLE_SECONDS = 0.1
@@ -106,17 +112,30 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         return engine
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it warns of is raised, too
     given = make_url(url).query
-    waits = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {given.get('options', '')}".strip()
+    own = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {_AS_WE_READ} {given.get('options', '')}".strip()
     try:
         reaches = {name: value for name, value in REACHES.items() if name not in given}
-        engine = create_engine(url, connect_args={**reaches, "options": waits}, **options)
+        asked_for = {**reaches, "client_encoding": "utf8", "options": own}
+        engine = create_engine(url, connect_args=asked_for, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"
         ) from None
+    event.listen(engine, "connect", partial(_refuse_encoding, engine), insert=True)
     event.listen(engine, "checkin", _used)
     event.listen(engine, "checkout", partial(_ask_if_idle, engine))
     return engine
+
+
+def _refuse_encoding(engine: Engine, connection: Any, _record: object) -> None:
+    """Refuse a database that cannot hold every character, before anything is stored there."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in ("UTF8", None):
+        connection.close()
+        raise StoreError(
+            f"the database {shown(engine.url)} has the encoding {encoding}, which cannot hold all texts",
+            "Make another with `createdb -E UTF8 -T template0 NAME`, and name it with --database.",
+        )
 
 
 def _used(_connection: object, record: ConnectionPoolEntry) -> None:
@@ -323,6 +342,8 @@ def _way_out(engine: Engine, error: DatabaseError, reason: str) -> str:
         return str(own or WHERE.format(command("config", "show")))
     if error.connection_invalidated or ALMOST_UP.search(reason):
         return "Its server ends or starts. Run the command again in a moment: what was stored is there."
+    if str(getattr(error.orig, "sqlstate", None)).startswith(STOPPED):
+        return "Run the command again. If that does not help, ask those who run this server about its limits."
     if FULL.search(reason):
         return "Other programs have all of its connections. Try again, or raise max_connections there."
     return WHERE.format(command("config", "show")) + " Or start its server."

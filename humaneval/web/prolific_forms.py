@@ -11,7 +11,7 @@ from math import ceil
 from flask import Blueprint, Response, abort, current_app, g, request
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Opened, Outcome, Visit, has_begun
+from humaneval.crowd.claims import Opened, Outcome, Visit, has_begun, was_let_in
 from humaneval.crowd.form_of_row import form_shown
 from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.found_hit import FoundHit
@@ -73,11 +73,9 @@ def begin(key: str) -> Response:
             "incomplete_heading", "incomplete_panel", status=400, names=f"{PARTICIPANT}, {SESSION}"
         )
     visit = Visit(ids[SESSION], ids[PARTICIPANT], now(), program=by_program(hit))
-    forms, checker = context().open_forms, context().checker
+    forms, checker, address = context().open_forms, context().checker, request.remote_addr or ""
     crowded = (
-        not visit.program
-        and forms.is_crowded(request.remote_addr or "")
-        and not has_begun(context().engine, key, visit.worker)
+        not visit.program and forms.is_crowded(address) and not has_begun(context().engine, key, visit.worker)
     )
     # Nobody waits for a silent Prolific only to be refused.
     confirmed = False if crowded and checker and checker.is_silent else _confirmed(hit, visit)
@@ -90,7 +88,7 @@ def begin(key: str) -> Response:
     if counted and found.outcome is Outcome.FORM:
         count_form(hit, found.assignment_id)
     if found.outcome is Outcome.FULL and checker is not None:
-        listed = checker.listed(hit.endpoint, hit.study_name, hit.external_id or "")
+        listed = checker.listed(hit.endpoint, hit.study_name, hit.external_id or "", address)
         if listed is not None and (listed.given_up or confirmed):
             there = listed.submissions if confirmed else None
             ours = visit._replace(confirmed=confirmed, returned=listed.given_up, submissions=there)
@@ -111,9 +109,12 @@ def _confirmed(hit: FoundHit, visit: Visit) -> bool | Response:
     if checker is None:
         return False
     try:
-        there = checker.session(hit.endpoint, hit.study_name, visit.assignment)
+        address = request.remote_addr or ""
+        there = checker.session(hit.endpoint, hit.study_name, visit.assignment, address)
     except HumanEvalError as error:
         if isinstance(error, PlatformError) and error.code == TOO_MANY:
+            if was_let_in(context().engine, hit.key, visit.worker, visit.assignment):
+                return False
             # A flood of invented ids would bring this about: it must not look like silence.
             page = message("busy_heading", "busy_text", status=503)
             page.headers["Retry-After"] = str(ceil(error.retry_after or RETRY_SECONDS))

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, select, text
+from sqlalchemy import Engine, create_engine, event, make_url, select, text
+from sqlalchemy.pool import NullPool
 
 from humaneval.errors import StoreError
 from humaneval.request_turns import MOST_POOLED
 from humaneval.store import engine as store_engine
 from humaneval.store.engine import open_engine, reading, writing
+from humaneval.store.migrate import open_current
 from humaneval.store.tables import MetaRow
 from tests.commands import Command
 from tests.conftest import ROOT
@@ -70,7 +72,7 @@ ON_POSTGRESQL = pytest.mark.parametrize("database", ["postgresql"], indirect=Tru
         ("SET TRANSACTION READ ONLY", "cannot be written: cannot execute INSERT"),
         ("ALTER TABLE meta RENAME TO another", 'cannot be used: relation "meta" does not exist'),
         ("ALTER TABLE meta RENAME value TO another", 'cannot be used: column "value" of relation "meta"'),
-        ("SET statement_timeout = 1; SELECT pg_sleep(9)", "cannot be used: canceling statement"),
+        ("SET search_path = ''; CREATE TABLE x ()", "cannot be used: no schema has been selected"),
     ],
 )
 def test_what_the_server_refuses_is_no_fault_of_the_program(engine: Engine, before: str, told: str) -> None:
@@ -83,6 +85,44 @@ def test_what_the_server_refuses_is_no_fault_of_the_program(engine: Engine, befo
         write()
     assert told in caught.value.message
     assert caught.value.hint
+
+
+@ON_POSTGRESQL
+def test_what_is_set_for_a_database_does_not_change_what_is_read_or_how(engine: Engine) -> None:
+    name = engine.url.database
+    with writing(engine) as session:
+        for setting in ("DateStyle = German", "client_encoding = LATIN1"):
+            session.execute(text(f"ALTER DATABASE {name} SET {setting}"))
+        session.execute(text(f"ALTER DATABASE {name} SET default_transaction_isolation = serializable"))
+    engine.dispose()
+    with reading(engine) as session:
+        assert session.scalar(text("SELECT timestamptz '2026-11-30' || '…'")) == "2026-11-30 00:00:00+00…"
+        assert session.scalar(text("SHOW transaction_isolation")) == "read committed"
+
+
+@ON_POSTGRESQL
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_every_character_is_refused(database: str, encoding: str) -> None:
+    name = f"{make_url(database).database}_{encoding.lower()}"
+    administrator = create_engine(database, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with administrator.connect() as connection:
+        made = f"TEMPLATE template0 ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'"
+        connection.execute(text(f"CREATE DATABASE {name} {made}"))
+        try:
+            url = make_url(database).set(database=name).render_as_string(hide_password=False)
+            with pytest.raises(StoreError, match=f"has the encoding {encoding}") as caught:
+                open_current(open_engine(url, pool=False))
+            assert "createdb -E UTF8" in caught.value.hint
+        finally:
+            connection.execute(text(f"DROP DATABASE {name}"))
+
+
+@ON_POSTGRESQL
+def test_work_that_the_server_ends_is_not_taken_for_a_wrong_address(engine: Engine) -> None:
+    with pytest.raises(StoreError, match="cannot be used: canceling") as caught, reading(engine) as session:
+        session.execute(text("SET statement_timeout = 1; SELECT pg_sleep(9)"))
+    assert "Run the command again" in caught.value.hint
+    assert "address" not in caught.value.hint
 
 
 @ON_POSTGRESQL

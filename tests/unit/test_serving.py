@@ -244,22 +244,57 @@ def test_few_threads_wait_for_prolific_at_once_and_others_soon_hear_it(
 
     def ask() -> None:
         with suppress(PlatformError):
-            checker.session("prolific", "study", "abc")
+            checker.session("prolific", "study", "abc", "192.0.2.7")
 
     threads = [threading.Thread(target=ask) for _ in range(AT_ONCE)]
     for each in threads:
         each.start()
     for _ in threads:
         assert asked.acquire(timeout=PATIENCE)
-    with pytest.raises(PlatformError, match="8 visitors are waiting for Prolific's answer") as refused:
-        checker.session("prolific", "study", "abc")
+    with pytest.raises(PlatformError, match="other visitors are waiting for Prolific's answer") as refused:
+        checker.session("prolific", "study", "abc", "192.0.2.7")
     assert refused.value.code == TOO_MANY
-    assert checker.listed("prolific", "study", "abc") is None
+    assert checker.listed("prolific", "study", "abc", "192.0.2.7") is None
     may_answer.set()
     for each in threads:
         each.join(PATIENCE)
     with pytest.raises(PlatformError, match="Prolific is slow"):
-        checker.session("prolific", "study", "abc")
+        checker.session("prolific", "study", "abc", "192.0.2.7")
+
+
+def test_a_turn_at_prolific_goes_to_the_address_that_has_fewest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prolific_check, "TURN_SECONDS", PATIENCE)
+    turns = prolific_check._Turns()
+
+    def until_waiting(number: int) -> None:
+        until = time.monotonic() + PATIENCE
+        while len(turns._waiting) < number:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+
+    with ThreadPoolExecutor(AT_ONCE + 1) as pool:
+        assert all(turns.take("many") for _ in range(AT_ONCE))
+        waiting = [pool.submit(turns.take, "many") for _ in range(AT_ONCE)]
+        until_waiting(AT_ONCE)
+        assert not turns.take("many")  # at once: a thread for each would leave none for others
+        other = pool.submit(turns.take, "other")
+        until_waiting(AT_ONCE + 1)
+        turns.give_back("many")
+        assert other.result(PATIENCE)
+        assert not any(each.done() for each in waiting)
+        for address in ["other"] + ["many"] * (AT_ONCE - 1):
+            turns.give_back(address)
+        assert sum(each.result(PATIENCE) for each in waiting) == AT_ONCE
+
+
+def test_an_address_of_many_unknown_ids_has_one_turn_at_prolific(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prolific_check, "TURN_SECONDS", 0.01)
+    turns = prolific_check._Turns()
+    for _ in range(prolific_check.UNKNOWN_IDS):
+        turns.heard("many", known=False)
+    assert [turns.take(each) for each in ("many", "many", "other")] == [True, False, True]
+    turns.heard("many", known=True)
+    assert turns.take("many")
 
 
 def test_prolific_is_asked_nothing_before_the_time_that_it_names() -> None:
@@ -276,7 +311,7 @@ def test_prolific_is_asked_nothing_before_the_time_that_it_names() -> None:
     waits = []
     for moment in (100.0, 101.0, 107.4, 107.5):  # noqa: B007 -- the clock reads it
         with pytest.raises(PlatformError) as refused:
-            checker.session("prolific", "study", "abc")
+            checker.session("prolific", "study", "abc", "192.0.2.7")
         assert refused.value.code == TOO_MANY
         waits.append(round(refused.value.retry_after or 0, 1))
     assert (waits, asked) == ([7.5, 6.5, 0.1, 7.5], 2)
@@ -306,6 +341,22 @@ def test_a_signal_ends_the_work_even_if_it_comes_while_the_main_thread_has_a_loc
         with vars(ending._event)["_cond"]:  # as when it begins to wait
             os.kill(os.getpid(), signal.SIGINT)
         assert ending.asked(PATIENCE)
+
+
+def test_a_terminal_that_closes_ends_the_work_in_order_unless_it_should_outlive_it() -> None:
+    ending, at_once = Ending(), threading.Event()
+    before = signal.signal(signal.SIGHUP, lambda *_: at_once.set())
+    try:
+        with until_told(ending):
+            for _ in range(2):  # the shell and the system each send one
+                os.kill(os.getpid(), signal.SIGHUP)
+            assert ending.asked(PATIENCE)
+        assert not at_once.is_set()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # `nohup`
+        with until_told(Ending()):
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_what_cannot_be_the_name_of_a_machine_is_told_in_a_line() -> None:

@@ -123,6 +123,8 @@ def test_too_many_questions_are_no_silence_and_none_follow_while_prolific_asks_f
     world: World, faults: Faults
 ) -> None:
     world.publish()
+    ben = world.person("Ben")
+    ben.take()
     fall_silent(faults, "throttled")
     first = urllib3.request("GET", stranger(world, 0).address, redirect=False)
     assert (first.status, first.headers["Retry-After"]) == (503, RETRY_AFTER)
@@ -131,7 +133,9 @@ def test_too_many_questions_are_no_silence_and_none_follow_while_prolific_asks_f
     assert ann.reserve()
     ann.start()
     assert ann.open().status == 503
-    assert world.rows() == []
+    assert ben.open().form(field="form") is not None  # he was let in before
+    assert stranger(world, 1, participant=ben.id).open().status == 503
+    assert len(world.rows()) == 1
 
 
 def test_where_too_many_forms_are_open_nobody_waits_for_a_silent_prolific(
