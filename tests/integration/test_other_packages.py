@@ -225,3 +225,14 @@ def test_a_question_that_cannot_be_loaded_is_named(
     said = command("questions", "check", "theirs")
     assert (said.code, len(said.err.splitlines())) == (1, 2)
     assert said.err.startswith("Error: question 'theirs'")
+
+
+@pytest.mark.parametrize("source", ["def (", "theirs = 1 / 0", "theirs = 5", "raise SystemExit", ""])
+def test_a_verb_that_cannot_be_loaded_is_named_and_help_is_whole(
+    install: Install, command: Command, source: str
+) -> None:
+    install(source, commands="theirs:theirs")
+    said = command("theirs", "--json")
+    assert (said.code, len(said.err.splitlines())) == (1, 2)
+    assert said.json["error"]["message"].startswith("the verb 'theirs'")
+    assert "See humaneval theirs --help." in command("--help").out
