@@ -114,7 +114,7 @@ def _chromium() -> Finding:
 def _servers(app: App) -> list[Finding]:
     settings = app.settings
     return [
-        _answers("Form server", f"{settings.public_url}/health", command("serve")),
+        _answers("Form server", f"{settings.public_url}/form/health", command("serve")),
         _answers("Marketplace", f"{settings.market_url}/signin", command("market", "serve")),
     ]
 

@@ -125,11 +125,13 @@ def _is_private(host: str) -> bool:
 
 
 def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
+    # A proxy may lead /health to another server, and must lead the way of this endpoint's people here.
+    asked = f"{public_url}/{'take' if endpoint.name == LINK else endpoint.form_path}/health"
     try:
-        with opener().open(f"{public_url}/health", timeout=SECONDS) as response:
+        with opener().open(asked, timeout=SECONDS) as response:
             reached = response.read(16).strip() == b"ok"
     except HTTPError as error:
-        yield Finding("Form server", False, True, f"{public_url}/health says: {said_by(error)}")
+        yield Finding("Form server", False, True, f"{asked} says: {said_by(error)}")
         return
     except (HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
@@ -138,12 +140,12 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
             "Form server",
             False,
             True,
-            f"{public_url}/health does not answer ({trouble})",
+            f"{asked} does not answer ({trouble})",
             (command("serve"),),
         )
         return
     if not reached:
-        yield Finding("Form server", False, True, f"something else answers at {public_url}")
+        yield Finding("Form server", False, True, f"something else answers at {asked}")
         return
     yield Finding("Form server", True, True, f"{public_url} answers")
     if endpoint.worker_sites:

@@ -72,9 +72,15 @@ def index() -> Response:
 
 
 @blueprint.get("/health")
+@blueprint.get("/form/health")
+@blueprint.get("/take/health")
+@blueprint.get("/prolific/health")
 def health() -> Response:
-    """For monitoring: 200 while answers can be stored. At most once a second, it writes what is there over
-    itself. A full disk may have room for that, but not for answers, so the last of these count, too."""
+    """For monitoring: 200 while answers can be stored. A proxy may lead the first address elsewhere.
+
+    At most once a second, it writes what is there over itself. A full disk may have room for that, but not
+    for answers, so the last of these count, too.
+    """
     try:
         context().pulse.check()
         context().writer.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from humaneval.market.app import create_market_app, frames_of
 from humaneval.market.keys import Keys
 from humaneval.settings import Settings
 from humaneval.web.app import create_app
+from tests.conftest import ROOT
 
 ADA = {"name": "Ada", "country": "GB"}
 OURS = [
@@ -101,3 +103,16 @@ def test_a_cookie_is_worth_nothing_after_the_sign_out(market: FlaskClient) -> No
     assert again.status_code == 303
     fresh = {**site, "Cookie": again.headers["Set-Cookie"].partition(";")[0]}
     assert stolen.get("/hits", headers=fresh).status_code == 200
+
+
+def test_the_documented_proxies_lead_every_path_of_the_form_server_to_it(sqlite_engine: Engine) -> None:
+    app = create_app(Settings(), sqlite_engine, requester_token="t")
+    paths = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()} - {"", "health"}
+    text = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    caddy, nginx = re.search(r"@forms path (.*)", text), re.search(r"location ~ \^/\((.*)\)/", text)
+    assert caddy
+    assert nginx
+    assert set(re.findall(r"/(\w+)/\*", caddy[1])) == set(nginx[1].split("|")) == paths
+    assert {
+        app.test_client().get(f"/{path}/health").status_code for path in ("form", "take", "prolific")
+    } == {200}

@@ -297,7 +297,7 @@ def test_X56_health_says_if_the_database_cannot_be_written(
         connection.execute(text("ALTER TABLE alembic_version RENAME TO gone"))
     assert health(url) == (503, "the database cannot be written\n")
     monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", url)
-    assert f"{url}/health says: the database cannot be written" in command("doctor").out
+    assert f"{url}/form/health says: the database cannot be written" in command("doctor").out
 
 
 def test_X56_health_says_if_the_disk_is_full(

@@ -169,7 +169,19 @@ def test_C33_headers_that_keep_the_form_out_of_the_frame_are_found(
     assert trouble in found["Frames"].detail
 
 
+def test_the_form_server_is_asked_at_the_way_that_people_come() -> None:
+    known = (
+        endpoints.SANDBOX,
+        endpoints.link("https://lab.example"),
+        endpoints.prolific("https://api.example"),
+    )
+    with proxy({}, status=404) as url:
+        said = [next(doctor._form_server(each, url)).detail for each in known]
+    assert said == [f"{url}/{way}/health says: HTTP 404" for way in ("form", "take", "prolific")]
+
+
 def test_another_server_in_our_place_and_none_at_all_are_found(study: Engine, platform: MTurk) -> None:
+    assert not findings(study, platform, platform.endpoint.api_url)["Form server"].ok
     with proxy({}, b"<h1>It works!</h1>") as url:
         assert "something else answers" in findings(study, platform, url)["Form server"].detail
     assert "does not answer" in findings(study, platform, url)["Form server"].detail
