@@ -122,7 +122,8 @@ def compact_letters(scores: ArrayLike, different: ArrayLike) -> tuple[str, ...]:
     for pair in np.argwhere(np.triu(alike)).tolist():
         if not uncovered[tuple(pair)]:
             continue
-        group, fit = list(pair), alike[pair].all(axis=0)
+        group = list(pair)
+        fit: Flags = np.logical_and(*alike[pair])
         fit[pair] = False
         while fit.any():
             # The one that spares most other letters.
