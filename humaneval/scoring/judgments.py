@@ -244,6 +244,12 @@ class Entries:
     opponent: Codes | None = None
     """The other generator of the passage, if it has one."""
 
+    def at(self, places: Codes) -> Entries:
+        """Those at these places."""
+        opponent = None if self.opponent is None else self.opponent[places]
+        columns = self.worker[places], self.story[places], self.generator[places]
+        return Entries(self.outcomes[places], *columns, opponent)
+
 
 def judgments(
     frame: pd.DataFrame,
