@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
+from humaneval.plugins import no_json, typed
 from humaneval.text import (
     ENGLISH,
     clear_sentences,
@@ -166,14 +167,6 @@ class Infill:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What the generator reports about this infill: its own seed, tokens, tries, log-probability."""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise InputError(
-                f"a generator gave a {type(self.text).__name__} instead of the text for {self.blank.story.id}"
-                f" position {self.blank.position}",
-                "An infill's text is a string. This is a bug in the generator's code.",
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -212,6 +205,21 @@ class Filling:
     status: InfillStatus = InfillStatus.OK
     detail: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fault_in(written: Infill | Filling) -> str:
+    """What is wrong with what a generator wrote: that it is of a wrong type, or cannot be kept. Empty if
+    nothing is.
+
+    >>> fault_in(Filling("It rained.", extra={"tokens": {1, 2}}))
+    'whose extra is no JSON: Object of type set is not JSON serializable'
+    """
+    for name, kind in (("text", str), ("status", InfillStatus), ("detail", str), ("extra", Mapping)):
+        value = getattr(written, name)
+        if not isinstance(value, kind):
+            return f"whose {name} is {typed(value)} instead of {kind.__name__}"
+    why = no_json(dict(written.extra))
+    return f"whose extra is no JSON: {why}" if why else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,20 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from humaneval.domain import Drawing, DrawsAnew, FillsText, Gap, GappedText, InfillStatus
-from humaneval.errors import UsageError
+from humaneval.domain import (
+    Drawing,
+    DrawsAnew,
+    Filling,
+    FillsText,
+    Gap,
+    GappedText,
+    InfillStatus,
+    fault_in,
+)
+from humaneval.errors import InputError, UsageError
+from humaneval.plugins import FAULT, calling, typed
 from humaneval.text import counted
 
 TYPES = ("document", "paragraph", "sentence", "ngram", "word")
@@ -130,11 +141,21 @@ def fill_text(
     if not 1 <= samples <= MOST_SAMPLES:
         raise UsageError(f"{samples} samples cannot be drawn", f"Draw 1 to {MOST_SAMPLES}.")
     refuse_unfit(generator, text)
+    whose = f"generator {getattr(generator, 'name', type(generator).__name__)!r}"
+    module = type(generator).__module__
     if how is not None and isinstance(generator, DrawsAnew):
         large = any(gap.type in LARGE for gap in text.gaps)
-        generator = generator.drawing(replace(how, longest=LONGEST) if large and not how.longest else how)
+        with calling(whose, module):
+            generator = generator.drawing(replace(how, longest=LONGEST) if large and not how.longest else how)
     asked = _as_asked(generator, text)
     texts = (replace(asked, sample=number) for number in range(1, samples + 1))
+    with calling(whose, module):
+        found = list(islice(generator.fill(texts), samples))
+    if len(found) < samples:
+        raise InputError(f"{whose} filled {len(found)} of {counted(samples, 'text')}", FAULT)
+    for fillings in found:
+        if fault := _fault_in(fillings, text):
+            raise InputError(f"{whose} returned {fault}", FAULT)
     return tuple(
         put_together(
             text,
@@ -143,8 +164,25 @@ def fill_text(
                 for gap, one in zip(text.gaps, fillings, strict=True)
             ],
         )
-        for fillings in generator.fill(texts)
+        for fillings in found
     )
+
+
+def _fault_in(fillings: object, text: GappedText) -> str:
+    """What is wrong with what a generator returned for the blanks of a text; empty if nothing is."""
+    if not isinstance(fillings, list | tuple) or len(fillings) != len(text.gaps):
+        count = len(fillings) if isinstance(fillings, list | tuple) else typed(fillings)
+        return f"{count} instead of {counted(len(text.gaps), 'filling')}"
+    for one in fillings:
+        if not isinstance(one, Filling):
+            return f"{typed(one)} instead of a filling"
+        if fault := fault_in(one):
+            return f"a filling {fault}"
+        if not isinstance(one.extra.get("logprob"), float | int | None):
+            return "a filling whose logprob is no number"
+        if any("\ud800" <= each <= "\udfff" for each in one.text):
+            return "a filling with half of a character"
+    return ""
 
 
 def put_together(text: GappedText, fillings: Iterable[Filled]) -> Candidate:

@@ -6,13 +6,14 @@ A second entry-point group tells what lies in a folder, so that nobody has to na
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import NamedTuple
 
-from humaneval.domain import FillsText, Generator, GeneratorRequest, refuse_name
+from humaneval.domain import FillsText, Generator, GeneratorRequest, Provenance, refuse_name
 from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.plugins import FAULT, calling, no_json, typed
 
 GROUP = "humaneval.generators"
 CHECKPOINTS = "humaneval.checkpoints"
@@ -48,19 +49,38 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     have."""
     if request.name:
         refuse_name(request.name)
-    point = _entry_point(request.kind)
-    try:
-        builder: Callable[[GeneratorRequest], Sequence[Generator]] = point.load()
-        made = builder(request)
-    except ModuleNotFoundError as error:
-        ours = point.module.partition(".")[0] == "generators"
-        package = "'humaneval-toolkit[models]'" if ours else (error.name or "").partition(".")[0]
-        raise PrerequisiteError(
-            f"generator {request.kind!r} needs the package {error.name}", f"pip install {package}"
-        ) from None
+    point, whose = _entry_point(request.kind), f"generator {request.kind!r}"
+    with calling(whose, point.module):
+        try:
+            made: Sequence[Generator] = point.load()(request)
+        except ModuleNotFoundError as error:
+            ours = point.module.partition(".")[0] == "generators"
+            package = "'humaneval-toolkit[models]'" if ours else (error.name or "").partition(".")[0]
+            raise PrerequisiteError(
+                f"{whose} needs the package {error.name}", f"pip install {package}"
+            ) from None
+        if fault := _fault_in(made):
+            raise InputError(f"{whose}: {point.value} returned {fault}", FAULT)
     for generator in made:
         refuse_name(generator.name)
     return made
+
+
+def _fault_in(made: object) -> str:
+    """What is wrong with what the function of a kind returned; empty if nothing is."""
+    if not isinstance(made, list | tuple) or not made:
+        return f"{'an empty list' if made == [] else typed(made)} instead of a list of generators"
+    for one in made:
+        if not isinstance(one, Generator):
+            return f"{typed(one)}, which lacks a name, a provenance or infill()"
+        from_where = one.provenance
+        if not isinstance(one.name, str) or not isinstance(from_where, Provenance):
+            return "a generator whose name is no str, or whose provenance is no Provenance"
+        if not isinstance(from_where.kind, str) or not isinstance(from_where.seed, int):
+            return "a provenance whose kind is no str, or whose seed is no int"
+        if why := no_json(asdict(from_where), finite=False):
+            return f"a provenance that is no JSON: {why}"
+    return ""
 
 
 def _entry_point(kind: str) -> EntryPoint:
@@ -77,10 +97,16 @@ def recogniser() -> Callable[[Path], Recognised | None]:
 
     It raises InputError for a checkpoint that is damaged.
     """
-    looks: list[Callable[[Path], Recognised | None]] = [
-        point.load() for point in sorted(entry_points(group=CHECKPOINTS))
-    ]
-    return lambda folder: next(filter(None, (look(folder) for look in looks)), None)
+    points = sorted(entry_points(group=CHECKPOINTS))
+
+    def look(point: EntryPoint, folder: Path) -> Recognised | None:
+        with calling(f"checkpoints {point.name!r}", point.module):
+            found = point.load()(folder)
+            if found is None or isinstance(found, Recognised):
+                return found
+        raise InputError(f"{point.value} returned {typed(found)} instead of a Recognised", FAULT)
+
+    return lambda folder: next(filter(None, (look(point, folder) for point in points)), None)
 
 
 def kind_of(checkpoint: str) -> str:

@@ -6,8 +6,11 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from humaneval.errors import InputError
 from humaneval.limits import read_whole
+from humaneval.plugins import FAULT, typed
 
 _PACKAGE = Path(__file__).resolve().parent
 _TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
@@ -38,10 +41,21 @@ def words_in(language: str, mturk: bool = False, question: Path | None = None) -
         files = {path.stem.lower(): path for path in (folder / "words").glob("*.toml")}
         tags = ("-".join(parts[:size]) for size in range(len(parts), 0, -1))
         if path := next((files[tag] for tag in tags if tag in files), None):
-            words = tomllib.loads(read_whole(path))
+            words = _words_of(path)
             there = words.pop("mturk", {})
             found = {**words, **there, **found} if mturk else {**words, **found}
     return found
+
+
+def _words_of(path: Path) -> dict[str, Any]:
+    """The words in a file. Raises InputError if they are none: the file may be another package's."""
+    try:
+        words = tomllib.loads(read_whole(path))
+    except ValueError as error:
+        raise InputError(f"{path} is no TOML: {error}", FAULT) from None
+    if wrong := [key for key, text in words.items() if not isinstance(text, str) and key != "mturk"]:
+        raise InputError(f"{path}: {wrong[0]} is {typed(words[wrong[0]])} instead of str", FAULT)
+    return words
 
 
 def word_languages() -> tuple[str, ...]:

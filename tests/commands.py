@@ -68,13 +68,15 @@ def study(
 
 
 def program(
-    *arguments: str | Path, real: bool = False, **environment: str
+    *arguments: str | Path, real: bool = False, memory: int | None = None, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs `python -m humaneval` as a program of its own: a forked one, unless `real` or the environment asks
-    for an interpreter that starts."""
+    for an interpreter that starts. A forked one gets at most `memory` GiB of addresses."""
     if not real and can_be_forked(environment):
+        limits = {"RLIMIT_AS": memory * 2**30} if memory else {}
         with TemporaryFile() as out, TemporaryFile() as err:
-            status = Program(*arguments, stdout=out, stderr=err, environment=environment).wait()
+            run = Program(*arguments, stdout=out, stderr=err, environment=environment, limits=limits)
+            status = run.wait()
             for file in (out, err):
                 file.seek(0)
             return subprocess.CompletedProcess(arguments, status, out.read(), err.read())

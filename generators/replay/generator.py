@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from generators.replay.lines import Entry, Line, Lines, position_in, story_in
 from generators.replay.table import entries
 from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import InputError, UsageError
-from humaneval.text import command, listed, same_name
+from humaneval.limits import check_systems
+from humaneval.text import command, listed, same_name, shell_words
 
 Key: TypeAlias = tuple[str, int, int]
 """A blank: story, position, sample."""
@@ -156,6 +156,7 @@ def _by_generator(path: Path, found_there: Iterable[Entry]) -> _Found:
     numbers: dict[str, int] = {}
     for entry in found_there:
         if entry.generator not in found.lines:
+            check_systems(len(found.lines) + 1, f"generators in {path}, up to line {entry.line:,}")
             found.lines[entry.generator] = Lines(numbers)
         found.lines[entry.generator].add(entry)
     stories = list(numbers)
@@ -190,7 +191,7 @@ def _advice(splits: Set[str], asked: Set[str]) -> str:
     if splits & asked:
         return "Nothing was stored. The stories of the file come later: leave out --stories, or name more."
     named = ", ".join(repr(split) for split in sorted(splits))
-    flag = f"--split {shlex.quote(min(splits))}"
+    flag = f"--split {shell_words(min(splits))}"
     return f"Nothing was stored. The stories of the file are of split {named}: {flag}."
 
 

@@ -7,6 +7,7 @@ only whole runs are kept.
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import shutil
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from generators.checkpoints.pretrained import quiet
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER
@@ -24,6 +25,9 @@ from generators.training.run import Budget, refuse_worse_than_chance
 from generators.training.state import Progress
 from humaneval.domain import Story
 from humaneval.errors import InputError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SINGLE = 0.15
@@ -43,15 +47,9 @@ def new_masked_lm(
     """Write an untrained, cased BERT with word pieces made from the stories. `config`: settings of
     `BertConfig`."""
     import torch
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece(cleanup=False)
-    trainer = trainers.WordPieceTrainer(vocab_size=vocabulary, special_tokens=[*SPECIAL], show_progress=False)
-    tokenizer.train_from_iterator((line for story in stories for line in story.sentences), trainer)
+    tokenizer = word_pieces([line for story in stories for line in story.sentences], vocabulary)
     size = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -59,6 +57,30 @@ def new_masked_lm(
     with quiet():
         model.save_pretrained(folder)
     tokenizer.save(str(folder / TOKENIZER))
+
+
+def word_pieces(lines: Sequence[str], size: int, special: Sequence[str] = SPECIAL) -> Tokenizer:
+    """A cased vocabulary of BERT's kind, of at most `size` pieces: the same for the same lines."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normal = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = words = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(cleanup=False)
+    # The trainer numbers the letters inside words by chance, and the numbers decide between equal pieces. It
+    # numbers special tokens as they are given: so these letters are given as such, and are none afterwards.
+    inside = {
+        f"##{letter}"
+        for line in lines
+        for word, _ in words.pre_tokenize_str(normal.normalize_str(line))
+        for letter in word[1:]
+    }
+    given = [*special, *sorted(inside)]
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=given, show_progress=False)
+    tokenizer.train_from_iterator(lines, trainer)
+    trained = json.loads(tokenizer.to_str())
+    del trained["added_tokens"][len(special) :]
+    return Tokenizer.from_str(json.dumps(trained))
 
 
 def hidden_places(bounds: Sequence[int], chance: random.Random) -> list[int]:

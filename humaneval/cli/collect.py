@@ -77,7 +77,7 @@ def collect(
     differs, nothing is approved or paid at it (exit code 3). Correct it at the marketplace, or accept it.
     The books then use what the marketplace pays.
     """
-    at, waiting = app.study_at(endpoint, study), frozenset[str]()
+    at, waiting = app.study_at(endpoint, study), frozenset[int]()
     if review is not None and results is None:
         raise UsageError("--out goes with --from", "It writes the results of a batch with decisions.")
     if results is not None:

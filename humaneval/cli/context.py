@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from humaneval.cli.numbers import Dollars
 from humaneval.errors import SettingsError, UsageError
 from humaneval.fees import NO_FEES
 from humaneval.settings import KEPT, Loaded, Settings, load_settings
-from humaneval.text import command, printable
+from humaneval.text import command, printable, shell_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -259,7 +258,7 @@ def warn_if_open(database: str) -> None:
     if files := open_to_others(Path(database)):
         say(
             f"Note: other people of this machine may open {', '.join(map(str, files))}, which hold keys or"
-            f" workers' ids. `{shlex.join(['chmod', '600', *map(str, files)])}` ends that.",
+            f" workers' ids. `{shell_words('chmod', '600', *map(str, files))}` ends that.",
             err=True,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 from humaneval.cli.context import say
 from humaneval.cli.main import cli
 from humaneval.running.demo import STUDY, run_demo
-from humaneval.text import command
+from humaneval.text import command, shell_words
 
 
 @click.command()
@@ -39,11 +38,11 @@ def demo(folder: Path, quick: bool, me: bool) -> None:
         say(f"Report: {report.resolve()}")
     say(
         f"Done in {time.monotonic() - started:.0f} s. Everything is in {folder}/; look around with: cd"
-        f" {shlex.quote(str(folder))} && {command('status', STUDY)}"
+        f" {shell_words(str(folder))} && {command('status', STUDY)}"
     )
 
 
 def _run_verb(*words: str) -> None:
     """Run a verb as a person would type it, and show what was typed."""
-    click.secho(f"\n$ humaneval {shlex.join(words)}", bold=True)
+    click.secho(f"\n$ humaneval {shell_words(*words)}", bold=True)
     cli.main(args=list(words), prog_name="humaneval", standalone_mode=False)

@@ -16,6 +16,7 @@ from humaneval.infills.conformance import check as try_rules
 from humaneval.infills.forget import forget as forget_generator
 from humaneval.infills.statuses import judge
 from humaneval.kinds import build, kinds
+from humaneval.plugins import calling
 from humaneval.progress import progress
 from humaneval.stories import bundled_stories
 from humaneval.text import counted
@@ -33,8 +34,7 @@ def list_(as_json: bool) -> None:
 
     found = []
     for kind in kinds():
-        spec = find_spec(kind.target.partition(":")[0])
-        found.append({"kind": kind.name, "package": kind.distribution, "file": spec.origin if spec else None})
+        found.append({"kind": kind.name, "package": kind.distribution, "file": _file(kind.target)})
     if as_json:
         emit(found)
         return
@@ -43,6 +43,16 @@ def list_(as_json: bool) -> None:
     for line in found:
         table.add_row(line["kind"], line["package"], line["file"])
     console().print(table)
+
+
+def _file(target: str) -> str | None:
+    """The file of a kind's code, if it is there. To look below a package imports that package."""
+    try:
+        with calling(target, ""):
+            spec = find_spec(target.partition(":")[0])
+    except InputError:
+        return None
+    return spec.origin if spec else None
 
 
 @generators.command()

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
+from humaneval.plugins import FAULT, calling, typed
 
 SYNONYMS = {"list": "show", "ls": "show", "new": "create", "start": "up", "results": "score"}
 """What people type from habit → the command here."""
@@ -56,7 +57,10 @@ class LazyGroup(click.Group):
         target = self.find(cmd_name)
         if target is None:
             return None
-        command: click.Command = getattr(import_module(target.module), target.function)
+        with calling(f"the verb {cmd_name!r}", target.module):
+            command = getattr(import_module(target.module), target.function)
+        if not isinstance(command, click.Command):
+            raise InputError(f"the verb {cmd_name!r}: {target.code} is {typed(command)}, no command", FAULT)
         _take_text_only(command)
         return command
 
@@ -150,7 +154,7 @@ def _source(module: str) -> str:
         path = Path(root, *below)
         for file in (path.with_suffix(".py"), path / "__init__.py"):
             if file.is_file():
-                return file.read_text(encoding="utf-8")
+                return file.read_text(encoding="utf-8", errors="replace")
     if spec and spec.origin and not below:
-        return Path(spec.origin).read_text(encoding="utf-8")
+        return Path(spec.origin).read_text(encoding="utf-8", errors="replace")
     return ""

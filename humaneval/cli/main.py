@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -19,7 +18,8 @@ import click
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
 from humaneval.errors import DeclinedError, HumanEvalError, UsageError
-from humaneval.text import printable, use_global_options, without_password
+from humaneval.plugins import at_work
+from humaneval.text import printable, shell_words, use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Prepare": {
@@ -165,7 +165,9 @@ class _Output:
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError("only text can be printed")  # click tries out what a stream takes
-        if text:
+        if text and self is sys.stdout and at_work():
+            sys.stderr.write(text)
+        elif text:
             self.printed = True
             self._try(lambda stream: stream.write(text))
         return len(text)
@@ -252,7 +254,7 @@ def _as_value(error: click.ClickException, words: Sequence[str]) -> str:
     if not meant or not any(isinstance(each, click.Argument) for each in error.ctx.command.params):
         return ""
     rest = [word for word in words if word not in (meant, "--")]
-    return f"If {meant} is an id, put it last, after --: `{shlex.join(['humaneval', *rest, '--', meant])}`"
+    return f"If {meant} is an id, put it last, after --: `{shell_words('humaneval', *rest, '--', meant)}`"
 
 
 def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:

@@ -16,8 +16,9 @@ from humaneval.crowd.page_cache import filled
 from humaneval.crowd.page_words import PageWords, isolated
 from humaneval.errors import PlatformError
 from humaneval.limits import read_whole
+from humaneval.plugins import calling
 from humaneval.resources import bundled
-from humaneval.scoring.questions.question import CHOICE, Answer, Question
+from humaneval.scoring.questions.question import CHOICE, DETECT, Answer, Question, load_question
 from humaneval.study.asked import asked_by
 from humaneval.study.file import StudyFile
 from humaneval.study.words import AT_MARKETPLACES, ENGLISH, Channel, example_of, words_of
@@ -239,21 +240,22 @@ def _told(shown: ShownPassage, study: StudyFile, words: PageWords) -> ShownPassa
 def render(template: str, study: StudyFile | None, channel: Channel, **values: object) -> str:
     """A page in the words of `study`, or in English without one, for people who come by `channel`."""
     words = PageWords(words_of(study, channel), study.page.language if study else ENGLISH)
-    about = {} if study is None else _about(study, words, channel)
-    folder = asked_by(study).question.folder if study else bundled("hit_templates/detect")
-    return (
-        templates(folder)
-        .get_template(template)
-        .render(
-            study=study,
-            words=words,
-            channel=channel,
-            by_link=channel not in AT_MARKETPLACES,
-            style=question_style(folder),
-            **about,
-            **values,
+    question = asked_by(study).question if study else load_question(DETECT)
+    with calling(f"the page of question {question.name!r}", type(question).__module__):
+        about = {} if study is None else _about(study, words, channel)
+        return (
+            templates(question.folder)
+            .get_template(template)
+            .render(
+                study=study,
+                words=words,
+                channel=channel,
+                by_link=channel not in AT_MARKETPLACES,
+                style=question_style(question.folder),
+                **about,
+                **values,
+            )
         )
-    )
 
 
 def _about(study: StudyFile, words: PageWords, channel: Channel) -> dict[str, object]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import (
     Boolean,
     ColumnElement,
     Connection,
+    Select,
     bindparam,
     case,
     func,
@@ -16,16 +18,18 @@ from sqlalchemy import (
     or_,
     select,
     type_coerce,
+    union,
     update,
 )
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.participants import DONE
-from humaneval.store.tables import AssignmentRow, PassageRow, RowPassageRow, RowRow
+from humaneval.store.tables import AssignmentRow, GapRow, HitRow, PassageRow, RowPassageRow, RowRow
 from humaneval.store.types import padded, table
 
 _rows, _work, _other = table(RowRow), table(AssignmentRow), table(AssignmentRow).alias("other")
+_gaps, _hits = table(GapRow), table(HitRow)
 
 
 def _holds(of: str) -> ColumnElement[bool]:
@@ -41,34 +45,45 @@ def _held_by(row: ColumnElement[int]) -> ColumnElement[bool]:
 def _shown(row: ColumnElement[int]) -> ColumnElement[bool]:
     """Whether somebody gave the row up and may still be at work on it."""
     live = (_other.c.state == "superseded", _other.c.lease_until > bindparam("now"))
-    return (
-        select(_other.c.id)
-        .where(_other.c.row_id == row, _other.c.endpoint == bindparam("at"), *live)
-        .exists()
-    )
+    theirs = select(_other.c.id).where(_other.c.row_id == row, _other.c.endpoint == bindparam("at"), *live)
+    return theirs.offset(0).exists()  # or PostgreSQL would read all claims at once, for a join
 
 
 _IS_HELD = select(_work.c.id).where(
     _work.c.endpoint == bindparam("at"), _work.c.row_id == bindparam("row"), _holds("assignments")
 )
 
-# In nearly every study the rows that are held are the first ones, without a gap, and the next one is free. To
-# count them is quick, however many there are: an index has nothing else in it.
 _held = (_work.c.study_id == bindparam("study"), _work.c.endpoint == bindparam("at"), _holds("assignments"))
-_of_study = _rows.c.study_id == bindparam("study")
-_first = select(func.min(_rows.c.ordinal)).where(_of_study).scalar_subquery()
-_count = select(func.count()).select_from(_work).where(*_held).scalar_subquery()
 _last = select(func.max(_work.c.row_id)).where(*_held).scalar_subquery()
 _after = _rows.alias("last_row")
-_taken = func.coalesce(select(_after.c.ordinal).where(_after.c.id == _last).scalar_subquery() + 1, _first)
-_NEXT = (
-    select(_rows.c.id)
-    .where(_of_study, _rows.c.ordinal >= _taken, _count == _taken - _first, ~_shown(_rows.c.id))
-    .order_by(_rows.c.ordinal)
-    .limit(bindparam("most"))
-)
-_FREE = select(_rows.c.id).where(_of_study, ~_held_by(_rows.c.id)).order_by(_rows.c.ordinal)
-_UNSHOWN = _FREE.where(~_shown(_rows.c.id)).limit(bindparam("most"))
+_end = func.coalesce(select(_after.c.ordinal).where(_after.c.id == _last).scalar_subquery(), -1)
+
+Condition = Callable[[ColumnElement[int]], ColumnElement[bool]]
+"""What is asked of a row, by its id."""
+
+
+def _free(*asked: Condition) -> Select[int]:
+    """The first free rows, in their order: gaps, and then those after the last one that is held.
+
+    Each part stops at what it needs. A walk over all rows would find the same, and would grow with them.
+    """
+    here = (_gaps.c.study_id == bindparam("study"), _gaps.c.endpoint == bindparam("at"))
+    gaps = select(_gaps.c.row_id.label("id")).where(*here, *(each(_gaps.c.row_id) for each in asked))
+    rest = select(_rows.c.id).where(_rows.c.study_id == bindparam("study"), _rows.c.ordinal > _end)
+    rest = rest.where(*(each(_rows.c.id) for each in asked))
+    found = union(
+        select(gaps.order_by(_gaps.c.row_id).limit(bindparam("most")).subquery()),
+        select(rest.order_by(_rows.c.ordinal).limit(bindparam("most")).subquery()),
+    ).subquery()
+    return select(found.c.id).order_by(found.c.id).limit(bindparam("most"))
+
+
+def _unshown(row: ColumnElement[int]) -> ColumnElement[bool]:
+    return ~_shown(row)
+
+
+_FREE, _UNSHOWN = _free(), _free(_unshown)
+_OWN = select(_rows.c.id).where(_rows.c.id == bindparam("own"), ~_held_by(_rows.c.id))
 _EXPIRED = (
     update(_work)
     .where(_work.c.study_id == bindparam("study"), _work.c.endpoint == bindparam("at"))
@@ -76,13 +91,7 @@ _EXPIRED = (
     .values(holds_row=False, state="superseded")
 )
 
-_CLAIMED = select(func.count()).select_from(_work).where(_work.c.hit_id == bindparam("hit"))
-_CLAIMS = (
-    select(_work.c.hit_id, func.count().label("claims"))
-    .where(_work.c.hit_id.in_(bindparam("hits", expanding=True)))
-    .group_by(_work.c.hit_id)
-)
-_TAKEN = _CLAIMED.where(~_work.c.row_replaced, or_(_holds("assignments"), _work.c.state.in_(DONE)))
+_PLACES = select(_hits.c.id, _hits.c.taken).where(_hits.c.id.in_(bindparam("hits", expanding=True)))
 
 
 def row_is_free(session: Session | Connection, endpoint: str, row_id: int) -> bool:
@@ -100,7 +109,7 @@ def next_rows(connection: Connection, hit: FoundHit, most: int, now: datetime) -
     """Up to `most` free rows of the study, in their order, without those that somebody gave up and may still
     be at work on."""
     given = {"study": hit.study_id, "at": hit.endpoint, "most": most, "now": now}
-    return connection.scalars(_NEXT, given).all() or connection.scalars(_UNSHOWN, given).all()
+    return connection.scalars(_UNSHOWN, given).all()
 
 
 def free_row(
@@ -115,31 +124,32 @@ def free_row(
     """The first free row of the study that shows no story this worker has met. `own` comes before others.
     Rows that somebody gave up, and may still be at work on, come last, or not at all with `unshown`.
     """
-    given = {"study": hit.study_id, "at": hit.endpoint, "now": now}
-    free = _FREE.limit(1)
+    given = {"study": hit.study_id, "at": hit.endpoint, "now": now, "most": 1}
+    free, free_unshown, free_own = _FREE, _UNSHOWN, _OWN
     if done_rows:
-        places, passages = table(RowPassageRow), table(PassageRow)
-        with_passage = places.join(passages, passages.c.id == places.c.passage_id)
-        met = select(passages.c.story_id).select_from(with_passage).where(places.c.row_id.in_(done_rows))
-        repeats = (
-            select(places.c.row_id)
-            .select_from(with_passage)
-            .where(places.c.row_id == _rows.c.id, passages.c.story_id.in_(met))
-        )
-        free = free.where(~repeats.exists())
-    # Each stops at the first row that it finds; in the order of all of them, every row would be looked at.
+        new = partial(_shows_none_of, done_rows)
+        free, free_unshown, free_own = _free(new), _free(new, _unshown), _OWN.where(new(_rows.c.id))
     row_id: int | None = None
     if own is not None:
-        row_id = connection.scalar(free.where(_rows.c.id == own), given)
-    if row_id is None and not done_rows:
-        row_id = connection.scalar(_NEXT, {**given, "most": 1})
-    if row_id is not None:
-        return row_id
-    first: int | None = connection.scalar(free, given)
-    if first is None:
-        return None
-    row_id = connection.scalar(free.where(~_shown(_rows.c.id)), given)
-    return first if row_id is None and not unshown else row_id
+        row_id = connection.scalar(free_own, {"at": hit.endpoint, "own": own})
+    if row_id is None:
+        row_id = connection.scalar(free_unshown, given)
+    if row_id is None and not unshown:
+        row_id = connection.scalar(free, given)
+    return row_id
+
+
+def _shows_none_of(done_rows: Sequence[int], row: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether the row shows no story of these rows."""
+    places, passages = table(RowPassageRow), table(PassageRow)
+    with_passage = places.join(passages, passages.c.id == places.c.passage_id)
+    met = select(passages.c.story_id).select_from(with_passage).where(places.c.row_id.in_(done_rows))
+    repeats = (
+        select(places.c.row_id)
+        .select_from(with_passage)
+        .where(places.c.row_id == row, passages.c.story_id.in_(met))
+    )
+    return ~repeats.offset(0).exists()  # as in `_shown`
 
 
 def give_up(connection: Connection, hit: FoundHit) -> None:
@@ -209,9 +219,10 @@ def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: 
 
     If this link has places, it may be a claim by another link of the study.
     """
-    held = (_work.c.study_id == hit.study_id, _work.c.endpoint == hit.endpoint, _holds("assignments"))
-    still = select(_work.c.id, _work.c.hit_id).where(*held, _work.c.state == "opened")
-    of = {row.id: row.hit_id for row in connection.execute(still)}
+    at = (_work.c.study_id == hit.study_id, _work.c.endpoint == hit.endpoint)
+    still = select(_work.c.id, _work.c.hit_id).where(*at, _work.c.state == "opened", _holds("assignments"))
+    found = connection.execute(still.where(_work.c.id.in_(padded(claims))))
+    of = {row.id: row.hit_id for row in found}
     here = [each for each in claims if of.get(each) == hit.id]
     if not here and taken(connection, hit) < hit.assignments:
         here = [each for each in claims if each in of]
@@ -221,15 +232,12 @@ def give_way(connection: Connection, hit: FoundHit, claims: Sequence[int], now: 
 
 def taken(connection: Connection, hit: FoundHit) -> int:
     """How many places of a HIT or link are taken. A row that is handed out again frees its place."""
-    most = connection.execute(_CLAIMED, {"hit": hit.id}).scalar_one()
-    if most < hit.assignments:  # an index counts quickly; the exact count is needed only at the end
-        return int(most)
-    return int(connection.execute(_TAKEN, {"hit": hit.id}).scalar_one())
+    return places_taken(connection, [hit.id])[hit.id]
 
 
 def places_taken(connection: Connection, hits: Collection[int]) -> dict[int, int]:
-    """How many claims each of these HITs has: at least as many as places are taken."""
-    return {row.hit_id: row.claims for row in connection.execute(_CLAIMS, {"hits": padded(list(hits))})}
+    """How many places of each of these HITs are taken."""
+    return {row.id: row.taken for row in connection.execute(_PLACES, {"hits": padded(list(hits))})}
 
 
 def release_returned(connection: Connection, hit: FoundHit, now: datetime) -> bool:

@@ -24,7 +24,7 @@ from humaneval.csv_text import guarded, unguarded
 from humaneval.errors import InputError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, RowRow
-from humaneval.text import counted, listed, refused_characters, without_refused
+from humaneval.text import counted, listed, refused_characters, repeated, without_refused
 
 ASSIGNMENT, WORKER = "AssignmentId", "WorkerId"
 ANSWER, INPUT = "Answer.", "Input."
@@ -60,8 +60,8 @@ class FromFile(NamedTuple):
 
     at: StudyAtPlatform
     notes: tuple[str, ...]
-    waiting: frozenset[str]
-    """The assignments in the file, by the site's ids, that are of this study and not decided."""
+    waiting: frozenset[int]
+    """The lines of the file that are of this study and not decided."""
 
 
 def moment(text: str) -> datetime | None:
@@ -97,7 +97,7 @@ def read_results(path: Path) -> Results:
             f"{path} is no table of results: it has no column {listed(missing) if missing else 'Answer.…'}",
             "Download the results of the batch, not its input.",
         )
-    if twice := {name for name in header if header.count(name) > 1 and name}:
+    if twice := repeated(filter(None, header)):
         raise InputError(
             f"{path} has the column {listed(sorted(twice))} twice", "Download the results again."
         )
@@ -183,28 +183,37 @@ def from_file(at: StudyAtPlatform, path: Path) -> FromFile:
     mine = [line for line in found.lines if line.form in hits]
     platform = MTurkCsv(at.platform.endpoint, at.engine, pay=at.settings.link.pay)
     results: dict[str, list[Submission]] = defaultdict(list)
+    first: dict[str, int] = {}
     for line in mine:
-        results[hits[line.form]].append(_named(line, hits[line.form]))
+        submission = _named(line, hits[line.form])
+        if (before := first.setdefault(submission.external_id, line.line)) != line.line:
+            raise InputError(
+                f"{path}, line {line.line}: the assignment {line.submission.external_id} is on line {before},"
+                " too",
+                "Download the results again, or delete one of the lines. Nothing was stored.",
+            )
+        results[hits[line.form]].append(submission)
     platform.results = results
-    undecided = (line.submission for line in mine if line.submission.state == "submitted")
-    waiting = frozenset(each.external_id for each in undecided)
+    waiting = frozenset(line.line for line in mine if line.submission.state == "submitted")
     return FromFile(StudyAtPlatform(at.study, platform), (*found.notes, *notes), waiting)
 
 
-def review_text(path: Path, waiting: frozenset[str]) -> str:
-    """The table of results as a site takes decisions back: with an X in Approve for each of `waiting`.
+def review_text(path: Path, waiting: frozenset[int]) -> str:
+    """The table of results as a site takes decisions back: with an X in Approve for each of the lines
+    `waiting`.
 
     Nothing is rejected, and what a person has decided in the file stays. To reject, a person deletes the X
     and writes the reason into Reject. People look at the table in a spreadsheet: formulas are guarded.
     """
-    header, *rows = read_csv_file(path, what="the results of a batch").rows
+    table = read_csv_file(path, what="the results of a batch")
+    header, *rows = table.rows
     names = [*header, *(name for name in (APPROVE, REJECT) if name not in header)]
     written = StringIO()
     lines = writer(written, quoting=QUOTE_ALL, lineterminator="\r\n")
     lines.writerow(names)
-    for cells in rows:
+    for number, cells in zip(table.lines[1:], rows, strict=True):
         line = dict(zip_longest(names, cells, fillvalue=""))
-        if unguarded(line[ASSIGNMENT]) in waiting and not line[APPROVE] and not line[REJECT]:
+        if number in waiting and not line[APPROVE] and not line[REJECT]:
             line[APPROVE] = "X"
         lines.writerow(map(guarded, line.values()))
     return written.getvalue()

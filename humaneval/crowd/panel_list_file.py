@@ -65,7 +65,7 @@ def read_list(path: Path, study: StudyFile) -> PanelList:
     for what, column in columns.items():
         if column.needed and what not in places:
             raise InputError(
-                f"{path} has no column {column.name!r}; it has: {', '.join(header)}",
+                f"{path} has no column {column.name!r}; it has: {listed(header, 40)}",
                 f"Rename the column in a copy of the file. For new studies, {column.setting} names it.",
             )
     lines = [_listed(number, cells, places) for number, cells in zip(numbers, rows, strict=True)]

@@ -58,6 +58,7 @@ ABOUT_NOBODY = frozenset(
         "passages",
         "rows",
         "row_passages",
+        "gaps",
         "differences",
         "forgotten",
         "deleted_forms",

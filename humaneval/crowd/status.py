@@ -280,7 +280,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     new = number_of(arrived) if by_link else len(there.new)
     places = sum(hit.assignments for hit in hits)
     began = min((each.began for each in submitted), default=None)
-    closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
+    closed = all(hit.id in gone or hit.closed_at or _is_over(hit, moment) for hit in hits)
     minutes = median_minutes(records.seconds.get(endpoint, ()))
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
     paid = spent(study, endpoint)

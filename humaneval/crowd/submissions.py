@@ -373,8 +373,10 @@ def _store_responses(
                 "source": "both" if copy is not None else "platform",
             }
         )
-    assignment.differences = "; ".join(differences)
     assignment.consent_version = assignment.consent_version or fields.get(CONSENT, "")
+    if fields and not assignment.consent_version:
+        differences.append("no consent came with the answers")
+    assignment.differences = "; ".join(differences)
     return server is not None
 
 

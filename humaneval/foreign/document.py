@@ -17,6 +17,7 @@ from humaneval.foreign import excel
 from humaneval.foreign.sheet import Options
 from humaneval.limits import read_rows
 from humaneval.scoring.response_table import decoded
+from humaneval.text import repeated
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,7 @@ class Document:
     def _unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            doubled = next(name for name in names if names.count(name) > 1)
+            doubled = repeated(name for name, _ in pairs)[0]
             raise InputError(f"{self.path}: an object has the key {doubled!r} twice")
         return found
 

@@ -89,35 +89,35 @@ def column(frame: pd.DataFrame, name: str, what: str = "") -> str:
 def _names(cells: list[str]) -> tuple[list[str], list[str]]:
     while cells and not cells[-1].strip():
         cells.pop()
-    names: list[str] = []
-    notes = []
+    names: dict[str, None] = {}
+    copies: Counter[str] = Counter()
+    nameless = []
     for number, cell in enumerate(cells, 1):
-        name = cell.strip()
-        if not name:
-            name = f"column {number}"
-            notes.append(f"column {number} has no name; it is called {name!r}")
-        copy = 1
+        name = first = cell.strip() or f"column {number}"
+        if not cell.strip():
+            nameless.append(name)
         while name in names:
-            copy += 1
-            name = f"{cell.strip()} ({copy})"
-        names.append(name)
-    return names, notes
+            copies[first] += 1
+            name = f"{first} ({copies[first] + 1})"
+        names[name] = None
+    told = f"{counted(len(nameless), 'column', 'has', 'have')} no name, called {listed(nameless)}"
+    return [*names], [told] if nameless else []
 
 
 def _without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    same: list[str] = []
+    different: list[str] = []
+    for name in map(str, frame.columns):
+        first, _, copy = name.rpartition(" (")
+        if first in frame.columns and copy.rstrip(")").isdigit():
+            (same if frame[name].equals(frame[first]) else different).append(name)
     notes = []
-    for name in list(frame.columns):
-        first, _, copy = str(name).rpartition(" (")
-        if not (first in frame.columns and copy.rstrip(")").isdigit()):
-            continue
-        if frame[name].equals(frame[first]):
-            frame = frame.drop(columns=[name])
-            notes.append(f"there are two columns {first} with the same cells: one of them is read")
-        else:
-            notes.append(
-                f"there are two columns {first} with different cells: the later one is called {name!r}"
-            )
-    return frame, notes
+    if same:
+        read = list(dict.fromkeys(name.rpartition(" (")[0] for name in same))
+        notes.append(f"of columns with the same name and the same cells, one is read: {listed(read)}")
+    if different:
+        notes.append(f"columns with the name of another, but different cells, are called {listed(different)}")
+    return frame.drop(columns=same), notes
 
 
 def _check_bad(document: Document, bad: list[int], width: int) -> None:

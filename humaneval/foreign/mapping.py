@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +12,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.foreign.header import column
 from humaneval.foreign.sheet import Sheet
 from humaneval.scoring.judgments import REQUIRED
-from humaneval.text import listed
+from humaneval.text import listed, shell_words
 
 OPTIONAL = (
     "role",
@@ -128,11 +127,11 @@ class ColumnMapping:
     def flags(self) -> str:
         """The mapping as command line options."""
         parts = [
-            f"--column {shlex.quote(f'{role}={name}')}"
+            f"--column {shell_words(f'{role}={name}')}"
             for role, name in self.columns.items()
             if role in REQUIRED
         ]
-        parts += [f"--constant {shlex.quote(f'{role}={text}')}" for role, text in self.constants.items()]
+        parts += [f"--constant {shell_words(f'{role}={text}')}" for role, text in self.constants.items()]
         return " ".join(parts)
 
 
@@ -245,7 +244,7 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
         if not all(PLACE not in name and sheet.frame[name].equals(sheet.frame[first]) for name in candidates):
             raise UsageError(
                 f"{len(candidates)} columns could be the {role}: {', '.join(candidates)}",
-                f"Choose one, for example --column {role}={shlex.quote(first)}.",
+                f"Choose one, for example --column {role}={shell_words(first)}.",
             )
         note = f"the columns {', '.join(candidates)} are equal: {first} is read as the {role}"
     return first, first.strip().casefold() != role, note

@@ -75,9 +75,7 @@ def sign_tests(
     """
     if ties == "davidson":
         raise UsageError("--ties davidson goes with --show bradley-terry", "Choose half or left-out.")
-    named = pd.unique(made.frame[[FIRST, SECOND]].to_numpy().ravel()).tolist()
-    _check(reference, named)
-    check_systems(len(named))
+    _check(reference, _systems(made))
     who = clusters(made.frame)
     places = pd.Series(np.arange(len(made.frame)), index=made.frame.index)
     pairs = []
@@ -117,6 +115,7 @@ def sign_tests(
 def ranking(made: Comparisons, ties: TiesAre = "davidson", reference: str | None = None) -> Summary:
     """The systems by strength (`statistics.bradley_terry`): log-odds against their average, or against the
     `reference`, with standard errors, intervals and the ranks that the answers leave open."""
+    _check(reference, _systems(made))
     frame, who = made.frame, clusters(made.frame)
     names: dict[TiesAre, TiesAs] = {"left-out": "left out", "half": "half", "davidson": "davidson"}
     fit = bradley_terry(
@@ -156,6 +155,13 @@ def ranking(made: Comparisons, ties: TiesAre = "davidson", reference: str | None
     notes += [fit.note] if fit.note else []
     columns = ("system", "n", "strength", "se", "low", "high", "rank", "ranks")
     return Summary(columns, tuple(rows), tuple(notes))
+
+
+def _systems(made: Comparisons) -> list[str]:
+    """The systems that were compared. Raises InputError if there are too many to take every pair of them."""
+    named: list[str] = pd.unique(made.frame[[FIRST, SECOND]].to_numpy().ravel()).tolist()
+    check_systems(len(named))
+    return named
 
 
 def _check(reference: str | None, names: Sequence[str]) -> None:

@@ -24,6 +24,8 @@ from humaneval.domain import (
     depends_on_batch,
     verdict_on,
 )
+from humaneval.infills.asked import fault_of
+from humaneval.plugins import aside, raised
 from humaneval.text import normalise
 
 SAME_TEXTS = 0.98
@@ -89,12 +91,16 @@ def check(trial: Trial) -> Iterator[Finding]:
     """Test every rule."""
     for rule, tried in RULES.items():
         try:
-            yield Finding(rule, tried(trial) or "")
+            with aside():
+                wrong = tried(trial) or ""
         except NotTriedError as reason:
             yield Finding(rule, "", str(reason))
-        except Exception as error:  # any exception of the generator is a finding
-            first_line = (str(error).strip() or "no message").splitlines()[0][:300]
-            yield Finding(rule, f"raised {type(error).__name__}: {first_line}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the generator raises is a finding
+            yield Finding(rule, f"raised {raised(error)}")
+        else:
+            yield Finding(rule, wrong)
 
 
 def order(trial: Trial) -> str | None:
@@ -107,8 +113,8 @@ def order(trial: Trial) -> str | None:
         if len(infills) != len(blanks):
             return f"{len(blanks)} blanks got {len(infills)} infills"
         for number, (blank, infill) in enumerate(zip(blanks, infills, strict=True), 1):
-            if infill.blank != blank:
-                return f"infill {number} is for {_name(infill.blank)}, but the blank was {_name(blank)}"
+            if fault := fault_of(infill, blank):
+                return f"infill {number}: {fault} for {_name(blank)}"
     return None
 
 

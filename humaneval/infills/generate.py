@@ -28,7 +28,8 @@ from humaneval.domain import (
     depends_on_batch,
     refuse_name,
 )
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
+from humaneval.infills.asked import in_order, let_check
 from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.infills.rest_of_story import REST, judge_rest
@@ -82,7 +83,7 @@ def _hash(value: Any) -> str:
 def check_stories(engine: Engine, generator: Generator, blanks: Sequence[Blank]) -> None:
     """Raise InputError if `generator` can tell that it does not fit the stored stories or any of `blanks`."""
     if isinstance(generator, ChecksStories):
-        generator.check({story.id: story for story in select_stories(engine)}, blanks)
+        let_check(generator, {story.id: story for story in select_stories(engine)}, blanks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,21 +227,6 @@ def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful 
     )
 
 
-def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
-    """The generator's infills. Raises InputError unless there is one a blank, in the order of the blanks."""
-    given = iter(generator.infill(blanks))
-    for blank in blanks:
-        infill = next(given, None)
-        if infill is None or infill.blank != blank:
-            got = "nothing" if infill is None else f"{infill.blank.story.id} position {infill.blank.position}"
-            raise InputError(
-                f"generator {generator.name!r} returned {got} instead of an infill for {blank.story.id}"
-                f" position {blank.position}",
-                "A generator must fill every blank, in order. This is a bug in its code.",
-            )
-        yield infill
-
-
 def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
     """The infills of one commit each. What came before a fault or an interrupt is kept."""
     batch: list[Infill] = []
@@ -295,7 +281,8 @@ def _register(session: Session, name: str, provenance: Provenance) -> tuple[int,
             generator_id=generator.id,
             checkpoint=provenance.checkpoint,
             seed=provenance.seed,
-            settings=dict(provenance.settings),
+            # A model may have been trained without a limit: JSON has no infinity, and PostgreSQL takes none.
+            settings=json.loads(json.dumps(dict(provenance.settings)), parse_constant=str),
             batch=dict(provenance.batch),
             versions=dict(provenance.versions),
             hash=_hash(whole),

@@ -24,6 +24,7 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import UsageError
+from humaneval.infills.asked import in_order
 from humaneval.infills.rest_of_story import Rest
 from humaneval.text import ENGLISH, as_read, clear_sentences, ends_a_sentence, normalise
 
@@ -136,7 +137,7 @@ class Processed:
         return replace(found, settings={**found.settings, "processing": list(self.steps)})
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
-        for infill in self.inner.infill(blanks):
+        for infill in in_order(self.inner, tuple(blanks)):
             yield process(infill, self.steps)
 
 
@@ -200,7 +201,7 @@ class LengthMatched:
                 for blank in chunk
                 for number in range(1, self.draws + 1)
             ]
-            drawn = iter(self.inner.infill(asked))
+            drawn = in_order(self.inner, asked)
             for blank in chunk:
                 yield self._nearest(blank, [next(drawn) for _ in range(self.draws)])
 

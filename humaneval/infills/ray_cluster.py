@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from humaneval.domain import Blank, ChecksStories, Generator, GeneratorRequest, Infill, Provenance, Story
+from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provenance, Story
 from humaneval.errors import HumanEvalError, InputError, PrerequisiteError, UsageError
-from humaneval.infills.generate import COMMIT_EVERY, RunSummary, Written, in_order, open_run, store
+from humaneval.infills.asked import in_order, let_check
+from humaneval.infills.generate import COMMIT_EVERY, RunSummary, Written, open_run, store
 from humaneval.infills.processing import Form
 from humaneval.kinds import build
 
@@ -57,8 +58,7 @@ class Actor:
         """Build the generators once, and let them check the stories and blanks."""
         built = build(self.request)
         for generator in built:
-            if isinstance(generator, ChecksStories):
-                generator.check(given.stories, given.blanks)
+            let_check(generator, given.stories, given.blanks)
         self.generators = self.form.of(built, tuple(given.stories.values()))
         return [Described(generator.name, generator.provenance) for generator in self.generators]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from humaneval.domain import Blank, Generator, Infill, InfillStatus, Provenance, verdict_on
+from humaneval.infills.asked import in_order
 from humaneval.text import counted, normalise, split_into
 
 REST = "rest"
@@ -43,7 +44,7 @@ class Rest:
         going = list(range(len(blanks)))
         while going:
             asked = [_next(blanks[at], written[at]) for at in going]
-            for at, infill in zip(going, self.inner.infill(asked), strict=True):
+            for at, infill in zip(going, in_order(self.inner, asked), strict=True):
                 written[at].append(infill)
             going = [at for at in going if _goes_on(blanks[at], written[at])]
         for blank, infills in zip(blanks, written, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from functools import partial
 from os import PathLike, fspath
@@ -28,6 +27,7 @@ from humaneval.study.asked import with_settings
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected, no_responses, own_rules, ready
 from humaneval.study.stored import Study, get_study, is_simulated, open_study, who_answered
+from humaneval.text import shell_words
 
 if TYPE_CHECKING:
     from humaneval.report.contents import ReportData
@@ -235,6 +235,6 @@ def _refuse_other_revision(engine: Engine) -> None:
         file = engine.url.database if engine.dialect.name == "sqlite" else where
         raise StoreError(
             f"{where} has the older revision {found}; this version needs {HEAD}",
-            f"Run `{shlex.join(['humaneval', '--database', str(file), 'db', 'upgrade'])}`: it makes a backup,"
+            f"Run `{shell_words('humaneval', '--database', str(file), 'db', 'upgrade')}`: it makes a backup,"
             " then upgrades the database.",
         )

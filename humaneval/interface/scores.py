@@ -28,6 +28,7 @@ from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable
 from humaneval.scoring.scores import score as compute
+from humaneval.store.written_files import write_whole
 from humaneval.text import Answerers
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Scores:
                 if form not in FILES:
                     out.mkdir(parents=True, exist_ok=True)
                 for name, content in files.items():
-                    (out if form in FILES else out / name).write_bytes(content)
+                    write_whole(out if form in FILES else out / name, content)
             except OSError as error:
                 raise InputError(
                     f"{error.filename or out}: {error.strerror or error}", "Choose another path."

@@ -28,7 +28,7 @@ from humaneval.scoring.asked import COLUMN, LENGTH, has_settings
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import REQUIRED, YES
 from humaneval.scoring.response_table import COLUMNS, read_responses
-from humaneval.text import Answerers, alike, command, listed
+from humaneval.text import Answerers, alike, command, listed, repeated
 
 NAMED = (*COLUMNS, "row_passages")
 """The columns that scoring reads, in any case."""
@@ -164,11 +164,8 @@ def _named(source: pd.DataFrame) -> pd.DataFrame:
             f' frame.rename(columns={{"…": "{missing[0]}"}}); one row is one answer to one passage.'
             + of_ratings(missing),
         )
-    doubled = [str(name) for name in frame.columns[frame.columns.duplicated()]]
-    if doubled:
-        raise InputError(
-            f"the frame has several columns {', '.join(dict.fromkeys(doubled))}", "Drop or rename the others."
-        )
+    if doubled := repeated(map(str, frame.columns)):
+        raise InputError(f"the frame has several columns {listed(doubled)}", "Drop or rename the others.")
     return frame.reset_index(drop=True)
 
 

@@ -53,10 +53,7 @@ def sign_up(
     because its owner has a link of their own. `room`: whether there is any for one more.
     Raises NotPossibleError.
     """
-    # A name may have some spaces too many, but not a million: this runs while nobody else can write.
-    name = _plain(name) if len(name) <= 10 * LONGEST_NAME else ""
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
+    name = checked_name(name)
     if country and country not in country_names():
         raise NotPossibleError("Choose a country from the list.", 400)
     worker = find_named(work, name)
@@ -76,6 +73,15 @@ def sign_up(
         work.connection.execute(_MOVED, {"worker": worker.number, "to": country})
         worker = worker._replace(country=country)
     return worker
+
+
+def checked_name(name: str) -> str:
+    """The name as it is stored. Raises NotPossibleError."""
+    # It may have some spaces too many, but not a million: this runs while nobody else can write.
+    name = _plain(name) if len(name) <= 10 * LONGEST_NAME else ""
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
+    return name
 
 
 def find_worker(work: Transaction, worker_id: str) -> Person:

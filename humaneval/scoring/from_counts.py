@@ -25,6 +25,7 @@ from humaneval.scoring.verdicts import decide, inner_level
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.ranks import Rank, jeffreys_ranks
 from humaneval.statistics.two_samples import chi_square, newcombe, z_test
+from humaneval.text import repeated
 
 METHOD = "newcombe, unpaired"
 TEST = "χ², unpaired"
@@ -114,9 +115,8 @@ def score_counts(
         raise InputError("there are no counts")
     check_systems(len(counts), "lines of counts, one for each generator")
     names = [one.generator for one in counts]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{name} occurs {names.count(name)} times", "Give one line per generator.")
+    for name in repeated(names):
+        raise InputError(f"{name} occurs {names.count(name)} times", "Give one line per generator.")
     for one in counts:
         if one.role is not Role.SYSTEM:
             refuse_spellings(one.generator, names)

@@ -31,6 +31,7 @@ from humaneval.scoring.questions.question import Question, Scale, Settings
 from humaneval.scoring.roles import roles_of, roles_of_pairs
 from humaneval.scoring.worth import Makers, Worth, answers_of, worth_of
 from humaneval.statistics.arrays import Codes, Flags, Floats, Labels, encoded
+from humaneval.text import listed, repeated
 
 GENERATORS = "generators in the column generator"
 
@@ -243,6 +244,12 @@ class Entries:
     opponent: Codes | None = None
     """The other generator of the passage, if it has one."""
 
+    def at(self, places: Codes) -> Entries:
+        """Those at these places."""
+        opponent = None if self.opponent is None else self.opponent[places]
+        columns = self.worker[places], self.story[places], self.generator[places]
+        return Entries(self.outcomes[places], *columns, opponent)
+
 
 def judgments(
     frame: pd.DataFrame,
@@ -293,13 +300,12 @@ def judgments(
 def _refuse_columns(frame: pd.DataFrame) -> None:
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
-        there = ", ".join(map(str, frame.columns)) or "none"
+        there = listed([*frame.columns], 40) or "none"
         raise InputError(
             f"missing columns: {', '.join(missing)}", f"The table has: {there}.{of_ratings(missing)}"
         )
-    doubled = [str(name) for name in frame.columns[frame.columns.duplicated()]]
-    if doubled:
-        raise InputError(f"duplicate columns: {', '.join(doubled)}")
+    if doubled := repeated(map(str, frame.columns)):
+        raise InputError(f"duplicate columns: {listed(doubled)}")
     if frame.empty:
         raise InputError("there are no responses to score")
 

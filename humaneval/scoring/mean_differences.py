@@ -8,7 +8,7 @@ import numpy as np
 
 from humaneval.scoring.judgments import Entries
 from humaneval.scoring.questions.question import Scale
-from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
+from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable, places
 from humaneval.statistics.cells import Cells, cells
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.mean_intervals import BY_SCALE_CLUSTERED, mean_difference, wilson_on_scale
@@ -43,8 +43,18 @@ def mean_differences(
         in_whole_numbers(entries.outcomes), entries.worker, entries.story, entries.generator, binary=False
     )
     place = {name: at for at, name in enumerate(table.names)}
+    of = places(entries.generator)
     return tuple(
-        _difference(entries, scale, table, (place[a], place[b]), (a, b), level, alternative, decisive)
+        _difference(
+            entries.at(np.sort(np.concatenate([of[a], of[b]]))),
+            scale,
+            table,
+            (place[a], place[b]),
+            (a, b),
+            level,
+            alternative,
+            decisive,
+        )
         for a, b in pairs
     )
 
@@ -58,32 +68,31 @@ def in_whole_numbers(outcomes: Floats) -> Floats:
 
 
 def _difference(
-    entries: Entries,
+    both: Entries,
     scale: Scale,
     table: Cells,
-    places: tuple[int, int],
+    at: tuple[int, int],
     codes: tuple[int, int],
     level: float,
     alternative: Alternative,
     decisive: Sequence[float],
 ) -> PairedDifference:
-    mine = np.isin(entries.generator, codes)
-    first = entries.generator[mine] == codes[0]
-    found = mean_difference(entries.outcomes[mine], first, entries.worker[mine], entries.story[mine], level)
-    tested = paired_test(table, *places, alternative, decisive)
+    first = both.generator == codes[0]
+    found = mean_difference(both.outcomes, first, both.worker, both.story, level)
+    tested = paired_test(table, *at, alternative, decisive)
     counts = table.workers.counts
-    pairs = int(np.minimum(counts[:, places[0]], counts[:, places[1]]).sum())
+    pairs = int(np.minimum(counts[:, at[0]], counts[:, at[1]]).sum())
     note, error = found.note, found.standard_error
     if not isinstance(found.interval, NotEstimable) and not isinstance(error, NotEstimable):
-        by = two_way(entries.worker[mine], entries.story[mine], first.size)
-        freedom = min(_freedom(entries.outcomes[mine], first, by, error**2), found.freedom)
+        by = two_way(both.worker, both.story, first.size)
+        freedom = min(_freedom(both.outcomes, first, by, error**2), found.freedom)
         ends = Interval(-scale.width, scale.width)
         interval = wilson_on_scale(found.difference, error, ends, level, freedom)
         tested = or_t_test(tested, found.difference / error, freedom, alternative)
     else:
         reason = found.interval if isinstance(found.interval, NotEstimable) else error
         note = f"The interval is a bound, because {getattr(reason, 'because', '')}."
-        most = 1.0 if isinstance(error, NotEstimable) else _most(entries, mine, first, found.freedom, level)
+        most = 1.0 if isinstance(error, NotEstimable) else _most(both.outcomes, first, found.freedom, level)
         interval = _within(found.difference, most, scale)
     if not pairs:
         note = f"{note} No worker judged both.".strip()
@@ -126,11 +135,11 @@ def _ways(by: TwoWay) -> tuple[Codes, ...]:
     return (by.story,) if by.workers == both else (by.worker, by.story, by.both)
 
 
-def _most(entries: Entries, mine: Flags, first: Flags, freedom: float, level: float) -> float:
+def _most(outcomes: Floats, first: Flags, freedom: float, level: float) -> float:
     """The largest share of other answers that is likely where nothing varies: Wilson's bound for none of n
     answers. If they vary, and only the differences of workers or stories do not, n counts these."""
-    n, y = float(min(first.sum(), (~first).sum())), entries.outcomes[mine]
-    if np.ptp(y[first]) > 0.0 or np.ptp(y[~first]) > 0.0:
+    n = float(min(first.sum(), (~first).sum()))
+    if np.ptp(outcomes[first]) > 0.0 or np.ptp(outcomes[~first]) > 0.0:
         n = min(n, freedom + 1.0)
     return wilson(0, n, level).high
 

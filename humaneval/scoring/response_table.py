@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 from pathlib import Path
@@ -23,6 +22,7 @@ from humaneval.errors import InputError
 from humaneval.limits import CELLS, FILE, check_cells, read_rows
 from humaneval.scoring.columns import of_ratings
 from humaneval.scoring.judgments import NO, REQUIRED, YES
+from humaneval.text import listed, repeated
 
 OPTIONAL = (
     "role",
@@ -310,15 +310,14 @@ def _check_columns(names: list[str], path: Path) -> None:
     if missing:
         raise InputError(
             f"{path}: missing columns: {', '.join(missing)}",
-            f"The table has: {', '.join(names) or 'none'}.{of_ratings(missing)}",
+            f"The table has: {listed(names, 40) or 'none'}.{of_ratings(missing)}",
         )
     _check_repeats(names, path)
 
 
 def _check_repeats(names: list[str], path: Path) -> None:
-    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
-    if repeated:
-        raise InputError(f"{path}: duplicate columns: {', '.join(repeated)}")
+    if twice := repeated(names):
+        raise InputError(f"{path}: duplicate columns: {listed(sorted(twice))}")
 
 
 def _in_order(names: list[str]) -> list[str]:

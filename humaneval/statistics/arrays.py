@@ -122,6 +122,18 @@ def distinct(numbers: Indices) -> Indices:
     return there[new]
 
 
+def places(codes: Codes) -> dict[int, Codes]:
+    """Where each code stands, from the least code on: found together, as a mask for each takes a look at all
+    of them again.
+
+    >>> {code: found.tolist() for code, found in places(np.array([3, 1, 3])).items()}
+    {1: [1], 3: [0, 2]}
+    """
+    order = np.argsort(codes, kind="stable")
+    kinds, starts = np.unique(codes[order], return_index=True)
+    return dict(zip(kinds.tolist(), np.split(order, starts[1:]), strict=False))
+
+
 def labels(column: ArrayLike, name: str) -> Labels:
     """As `encoded`, in order of appearance. Raises InputError if a label is missing (None, NaN, NaT)."""
     if np.ndim(column) != 1:

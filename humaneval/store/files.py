@@ -22,8 +22,11 @@ SETTINGS, LINKS = "settings are", "personal links are"
 _ENOUGH = 16 * 1024
 _KEPT = {
     re.compile(rb"(?m)^aws_secret_access_key\b"): "access keys are",
-    # Comments and assignments, and then a section.
-    re.compile(rb"\A(?:[ \t]*(?:#[^\n]*|\w[^\n]*=[^\n]*)?\n)*\[\w+\]\s*(?:#|\n)"): SETTINGS,
+    # Comments and assignments, and then a section with an assignment or another section: no Markdown.
+    re.compile(
+        rb"\A(?:[ \t\r]*(?:#[^\n]*|\w[^\n]*=[^\n]*)?\n)*\[\w+\][ \t\r]*(?:#[^\n]*)?\n"
+        rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:[\w.\"-]+[ \t]*=|\[|\Z)"
+    ): SETTINGS,
     re.compile(rb"(?i)\A[^\r\n]*\blink\"?\r?\n[^\r\n]*/take/[\w-]+\"?\s"): LINKS,
 }
 """What the beginning of a file tells of it, by a pattern."""

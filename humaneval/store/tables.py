@@ -214,7 +214,23 @@ class HitRow(Base):
     next_expires_at: Mapped[datetime | None]  # kept before the platform is called, until that is recorded
     closed_at: Mapped[datetime | None]  # when it was deleted on the platform
     created_at: Mapped[datetime] = mapped_column(default=now)
+    taken: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How many of its places are taken. Triggers of the database count: a claim takes one if it holds its row
+    or its work is done, until its row is offered again."""
     study: Mapped[StudyRow] = relationship()
+
+
+class GapRow(Base):
+    """A row that nobody holds at an endpoint, before the last one that somebody has held there.
+
+    Triggers of the database write this table, whatever changes a claim. So nobody looks through all rows.
+    """
+
+    __tablename__ = "gaps"
+
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), primary_key=True)
+    endpoint: Mapped[str] = mapped_column(primary_key=True)
+    row_id: Mapped[int] = mapped_column(ForeignKey("rows.id"), primary_key=True)
 
 
 OUTBOX_STATES = ("pending", "confirmed", "refused")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from humaneval.domain import SENTENCES
@@ -16,7 +17,7 @@ from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, one_too_many, record_of
 from humaneval.stories.headings import Columns, known_names, resolve
 from humaneval.stories.result import Record, Records
-from humaneval.text import clear_sentences, language_of, listed, split_into
+from humaneval.text import clear_sentences, language_of, listed, repeated, split_into
 
 ANSWERED = frozenset({"ending1", "ending2", "answer"})
 """Fields of a story with two endings, of which none may be guessed."""
@@ -51,11 +52,16 @@ def looks_like_json(text: str) -> bool:
 
 
 def read_json(
-    text: str, name: str, mapping: Mapping[str, str] | None = None, wanted: int = SENTENCES
+    text: str,
+    name: str,
+    mapping: Mapping[str, str] | None = None,
+    wanted: int = SENTENCES,
+    most: int | None = None,
 ) -> Records:
-    """The records of JSONL or of a JSON array, of `wanted` sentences each. Each object is read by its own
-    fields."""
-    values = [_as_object(found) for found in _opened(list(_values(text, name)), text, mapping, wanted)]
+    """The records of JSONL or of a JSON array, of `wanted` sentences each; of its first values, with `most`.
+    Each object is read by its own fields."""
+    opened = _opened(list(islice(_values(text, name), most)), text, mapping, wanted)
+    values = [_as_object(found) for found in opened[:most]]
     kinds: dict[tuple[str, ...], Columns] = {}
     records: list[Record] = []
     unused: dict[str, None] = {}
@@ -244,10 +250,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
-    repeated = _Repeated(value)
-    names = [name for name, _ in pairs]
-    repeated.twice = next(name for name in names if names.count(name) > 1)
-    return repeated
+    found = _Repeated(value)
+    found.twice = repeated(name for name, _ in pairs)[0]
+    return found
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from humaneval.csv_text import lines_of
 from humaneval.domain import FEWEST_SENTENCES, MOST_SENTENCES, SENTENCES, Story
 from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
@@ -24,6 +26,8 @@ FEW_STORIES = 3
 """Fewer stories do not show how many sentences a file's stories have."""
 MOST_TRIED = 1_000_000
 """So long a text, in characters, is read again with other numbers of sentences, if it makes no stories."""
+LOOKED_AT = 500
+"""So many of its lines are read again at first: a number that makes none of them stories is left at once."""
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
 
@@ -111,15 +115,20 @@ def _found(text: str, name: str, mapping: Mapping[str, str] | None, sentences: i
             return usual
     for wanted in _other_lengths(text, usual):
         try:
-            found = _records(text, name, mapping, wanted)
+            if _are_stories(_records(text, name, mapping, wanted, LOOKED_AT)):
+                found = _records(text, name, mapping, wanted)
+                if _are_stories(found):
+                    return found
         except InputError:
             continue
-        sound = sum(not record.trouble for record in found.records)
-        if sound >= FEW_STORIES and 2 * sound > sum(1 for _ in found.records):
-            return found
     if isinstance(usual, InputError):
         raise usual
     return usual
+
+
+def _are_stories(found: Records) -> bool:
+    sound = [not record.trouble for record in found.records]
+    return sum(sound) >= FEW_STORIES and 2 * sum(sound) > len(sound)
 
 
 def _other_lengths(text: str, usual: Records | InputError) -> list[int]:
@@ -133,9 +142,14 @@ def _other_lengths(text: str, usual: Records | InputError) -> list[int]:
     return [length for length in likely if length in every and length != SENTENCES] or blindly
 
 
-def _records(text: str, name: str, mapping: Mapping[str, str] | None, wanted: int) -> Records:
+def _records(
+    text: str, name: str, mapping: Mapping[str, str] | None, wanted: int, first: int | None = None
+) -> Records:
+    """The records of the `first` lines, or values of JSON, or of all."""
     if looks_like_json(text):
-        return read_json(text, name, mapping, wanted)
+        return read_json(text, name, mapping, wanted, first)
+    if first:
+        text = "".join(islice(lines_of(text), first))
     if delimiter := delimiter_of(text, mapping):
         return read_table(text, name, delimiter, mapping, wanted)
     if not mapping and (titled := read_titled_lines(text, wanted)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
 from itertools import combinations
@@ -44,6 +43,7 @@ from humaneval.study.prolific_section import ProlificSection
 from humaneval.study.section import NEW, Printable, PrintableWithin, Required, Whole, printable, something
 from humaneval.study.section import Section as _Section
 from humaneval.study.words import refuse_words, with_texts, worded_for
+from humaneval.text import repeated
 
 
 def _word(text: str, info: ValidationInfo) -> str:
@@ -91,7 +91,7 @@ class DesignSection(_Section):
         if info.context == NEW and len(self.generators) > SYSTEMS:
             said = f"generators lists {len(self.generators):,} names; at most {SYSTEMS} are compared"
             raise TogetherError(said, "design.generators")
-        if twice := [name for name, times in Counter(self.generators).items() if times > 1]:
+        if twice := repeated(self.generators):
             raise TogetherError(f"generators lists {', '.join(twice)} twice", "design.generators")
         if not all(1 <= position <= MOST_SENTENCES for position in self.positions) or len(
             set(self.positions)

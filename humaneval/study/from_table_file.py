@@ -14,7 +14,7 @@ from humaneval.encodings import decode, why_not_json
 from humaneval.errors import InputError, PrerequisiteError
 from humaneval.foreign import excel
 from humaneval.limits import DOCUMENT, FILE, MIB, TIGHTEST, check_cells, read_rows
-from humaneval.text import counted, quoted
+from humaneval.text import counted, listed, quoted
 
 WHAT = "a table of stories and sentences"
 RIGHT_ENDING = "right ending"
@@ -119,12 +119,13 @@ def _without_empty(
             names[title] += 1
             other = f"{title} ({names[title]})"
         if other != title:
-            doubled.append(f"several columns are called {title}: the next one is read as {other}")
+            doubled.append(other)
         names[other] = 1
     if len(kept) < len(header):
         body = [tuple(row[at] for at in kept) for row in body]
+    told = [f"columns with the name of another are read as {listed(doubled)}"] if doubled else []
     rows = tuple(map(tuple, body))
-    return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), (*notes, *doubled)))
+    return _with_right_ending(TableFile(name, tuple(names), rows, tuple(lines), (*notes, *told)))
 
 
 def _with_right_ending(table: TableFile) -> TableFile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +10,7 @@ from enum import StrEnum
 from humaneval.domain import MOST_SENTENCES, SENTENCES
 from humaneval.errors import InputError, UsageError
 from humaneval.study.from_table_file import TableFile
-from humaneval.text import counted, listed, not_among, same_name
+from humaneval.text import counted, listed, not_among, same_name, shell_words
 
 
 class Kind(StrEnum):
@@ -130,7 +129,7 @@ def map_option(column: str, role: str) -> str:
     >>> map_option("Line A", "sentence1")
     "--map 'Line A=sentence1'"
     """
-    return f"--map {shlex.quote(f'{column}={role}')}"
+    return f"--map {shell_words(f'{column}={role}')}"
 
 
 def refuse_layout(table: TableFile, layout: Layout) -> None:

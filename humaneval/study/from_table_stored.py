@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from humaneval.study.delete import is_used, ways_on
 from humaneval.study.file import StudyFile
 from humaneval.study.from_table_rows import Contents, Entry, another_name
 from humaneval.study.usable_infills import AT_ONCE, SAMPLE, Only
-from humaneval.text import command, counted, listed, quoted
+from humaneval.text import command, counted, listed, quoted, shell_words
 
 _Key = tuple[tuple[str, ...], int, int]
 """A blank by what a reader of the story sees: its sentences, the position, and the number of the draw."""
@@ -204,5 +203,5 @@ def _apart(name: str) -> str:
     free = next(one for one in names if not Path(one).exists())
     return (
         "Use another database, in which all names are free: run export"
-        f" HUMANEVAL_DATABASE={shlex.quote(free)} and then this command again."
+        f" HUMANEVAL_DATABASE={shell_words(free)} and then this command again."
     )

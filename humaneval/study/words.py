@@ -10,7 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from humaneval.errors import HumanEvalError, SettingsError
+from humaneval.errors import HumanEvalError, InputError, SettingsError
+from humaneval.plugins import FAULT
 from humaneval.resources import bundled, word_languages, words_in
 from humaneval.scoring.questions.question import CHOICE, DETECT, load_question
 from humaneval.text import command, number_in
@@ -205,6 +206,8 @@ def with_texts(values: dict[str, Any]) -> None:
         folder = None
     english, own = words_in(ENGLISH, question=folder), words_in(language, question=folder)
     usual = words_in(ENGLISH)
+    if lacking := [key for key in SETTINGS if key not in english]:
+        raise InputError(f"question {question!r}: words/en.toml has no {lacking[0]}", FAULT)
     for key, section in SETTINGS.items():
         settings, name = values.setdefault(section, {}), "text" if key == "consent" else key
         if not isinstance(settings, dict):  # pydantic says what is wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -118,6 +119,15 @@ def listed(values: Sequence[object], most: int = 5) -> str:
     return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
 
 
+def repeated(values: Iterable[str]) -> list[str]:
+    """Those of `values` that occur more than once.
+
+    >>> repeated(["a", "b", "a", "a"])
+    ['a']
+    """
+    return [value for value, times in Counter(values).items() if times > 1]
+
+
 def quoted(text: object, most: int = 200) -> str:
     """What a server says about a fault, fit to be printed: on one line, without control characters, and at
     most `most` characters long.
@@ -182,6 +192,26 @@ def commands_in(text: str) -> list[str]:
     return [found[0] or found[1] for found in _COMMAND.findall(text)]
 
 
+def shell_words(*words: object) -> str:
+    """Words as a shell takes them. What cannot be printed as it is becomes bytes that bash and zsh read.
+
+    >>> shell_words("status", "my study"), shell_words("b\\u202eevil")
+    ("status 'my study'", "$'b\\\\xe2\\\\x80\\\\xaeevil'")
+    """
+
+    def code(one: str) -> str:
+        if one.isprintable():
+            return f"\\{one}" if one in "\\'" else one
+        # The first are bytes of a file's name that are no text.
+        errors = "surrogateescape" if "\udc80" <= one <= "\udcff" else "surrogatepass"
+        return "".join(f"\\x{byte:02x}" for byte in one.encode(errors=errors))
+
+    return " ".join(
+        shlex.quote(word) if word.isprintable() else f"$'{''.join(map(code, word))}'"
+        for word in map(str, words)
+    )
+
+
 def command(*words: object) -> str:
     """A command of this toolkit as a shell takes it: quoted, and with the global options in force.
 
@@ -199,4 +229,4 @@ def command(*words: object) -> str:
     ]
     rest = [word for at, word in enumerate(said) if at not in ids]
     last = ["--", *(said[at] for at in ids)] if ids else []
-    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *rest, *last])
+    return shell_words("humaneval", *_GLOBAL_OPTIONS, *rest, *last)

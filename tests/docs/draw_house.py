@@ -80,6 +80,7 @@ GROUND = {
     "csv_text",
     "encodings",
     "limits",
+    "plugins",
     "fees",
     "text",
     "domain",

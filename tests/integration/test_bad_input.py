@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.web_server import listen
-from tests.commands import Command
+from tests.commands import Command, program
 from tests.integration.crowd.test_verbs import everything
 
 BROKEN = "\udce9"
@@ -120,26 +118,10 @@ def test_where_another_program_listens_no_database_is_made(
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="limits the memory of a process as Linux does"
 )
-def test_a_file_without_an_end_is_told_in_a_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "humaneval", "stories", "import", "/dev/zero"],
-        cwd=tmp_path,
-        env=os.environ | {"HUMANEVAL_DATABASE": "own.db"},
-        preexec_fn=lambda: _limited(2),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr.splitlines()[0]) == (
-        1,
-        "Error: /dev/zero, line 1 is longer than 16 MiB",
-    )
-
-
-def _limited(gib: int) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (gib * 1024**3, gib * 1024**3))
+def test_a_file_without_an_end_is_told_in_a_line() -> None:
+    done = program("stories", "import", "/dev/zero", memory=2, HUMANEVAL_DATABASE="own.db")
+    said = done.stderr.decode().splitlines()
+    assert (done.returncode, said[0]) == (1, "Error: /dev/zero, line 1 is longer than 16 MiB")
 
 
 @pytest.mark.skipif(
@@ -166,15 +148,8 @@ def test_a_file_that_no_honest_program_wrote_is_refused_before_it_is_in_memory(
     tmp_path: Path, verb: tuple[str, ...], name: str, text: str, says: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "humaneval", *verb, name],
-        cwd=tmp_path,
-        env=os.environ | {"HUMANEVAL_DATABASE": "own.db", "OPENBLAS_NUM_THREADS": "1"},
-        preexec_fn=lambda: _limited(3),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.startswith(f"Error: {name}"), done.stderr[:300]
-    assert says in done.stderr.splitlines()[0]
+    done = program(*verb, name, memory=3, HUMANEVAL_DATABASE="own.db")
+    said = done.stderr.decode()
+    assert done.returncode == 1, said
+    assert said.startswith(f"Error: {name}"), said[:300]
+    assert says in said.splitlines()[0]

@@ -12,8 +12,10 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.crowd.endpoints import link
+from humaneval.crowd.form_page import render
 from humaneval.crowd.link import Link, open_invitation
 from humaneval.crowd.question_rules import PAGES
+from humaneval.errors import InputError
 from humaneval.scoring.questions.conformance import Trial, check
 from humaneval.scoring.questions.question import load_question
 from humaneval.settings import Settings
@@ -107,3 +109,27 @@ def test_a_study_whose_question_is_gone_is_told_at_the_start_and_its_page_is_who
     assert page.status_code == 500
     assert "</html>" in page.text
     assert "Something went wrong" in page.text
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "passage.html",
+            "{% endmacro %}",
+            "{% if %}",
+            r"TemplateSyntaxError: .* \(passage.html, line 6\)",
+        ),
+        ("passage.html", "{% macro", "{{ nothing }}{% macro", r"undefined \(passage.html, line 2\)"),
+        ("words/en.toml", "person =", "person = =", "en.toml is no TOML: "),
+        ("words/en.toml", 'person = "A', 'person = 3 # "', "en.toml: person is a value of type int"),
+        ("words/en.toml", "title =", "titel =", "words/en.toml has no title"),
+    ],
+)
+def test_a_page_that_cannot_be_made_names_its_question(
+    whose: Path, file: str, old: str, new: str, said: str
+) -> None:
+    path = whose / "whose" / file
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=f"whose.*{said}"):
+        render("form.html", read("whose"), "task", root="/", form=None, delivery=None)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, EntryPoints
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -189,6 +188,18 @@ def test_other_software_under_one_name_is_another_run_of_the_same_generator(sqli
     assert sorted(found) == [(1, {"torch": "2.11"}), (2, {"torch": "2.13"})]
 
 
+def test_a_setting_without_limit_can_be_kept(engine: Engine) -> None:
+    class Trained(Writer):
+        @property
+        def provenance(self) -> Provenance:
+            return Provenance("writer", settings={"training": {"minutes": float("inf")}})
+
+    add_stories(engine, [STORY])
+    run(engine, Trained(), blanks_of([STORY], (1,)))
+    with reading(engine) as session:
+        assert session.scalars(select(RunRow.settings)).all() == [{"training": {"minutes": "Infinity"}}]
+
+
 @pytest.mark.parametrize("name", ["", " lm", "a,b", "bell\x07", "lone \ud800"])
 def test_a_name_that_no_list_or_table_could_carry_is_refused(sqlite_engine: Engine, name: str) -> None:
     add_stories(sqlite_engine, [STORY])
@@ -225,7 +236,7 @@ def test_a_generator_that_stops_early_is_stopped(sqlite_engine: Engine) -> None:
 def test_a_text_that_is_none_stops_its_generator(sqlite_engine: Engine) -> None:
     add_stories(sqlite_engine, [STORY])
     nothing: Any = None
-    with pytest.raises(InputError, match="gave a NoneType instead of the text for s1 position 1"):
+    with pytest.raises(InputError, match="an infill whose text is nothing instead of str for s1 position 1"):
         run(sqlite_engine, Writer(answers=lambda blank: Infill(blank, nothing)), blanks_of([STORY], (1,)))
 
 
@@ -349,8 +360,8 @@ def test_a_kind_of_another_package_is_listed_without_importing_it_and_built_when
     offered: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "their_package.py").write_text(
-        "from types import SimpleNamespace\n\n\ndef build(request):\n"
-        "    return [SimpleNamespace(name=request.kind, seed=request.seed, options=dict(request.options))]\n",
+        "from tests.integration.test_generation import Writer\n\n\ndef build(request):\n"
+        "    return [Writer(request.kind, seed=request.seed, versions=dict(request.options))]\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -358,7 +369,7 @@ def test_a_kind_of_another_package_is_listed_without_importing_it_and_built_when
     assert [(kind.name, kind.target) for kind in kinds()] == [("theirs", "their_package:build")]
     assert "their_package" not in sys.modules
     made = build(GeneratorRequest("theirs", seed=3, options={"a": "b"}))
-    assert made == [SimpleNamespace(name="theirs", seed=3, options={"a": "b"})]
+    assert made == [Writer("theirs", seed=3, versions={"a": "b"})]
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(

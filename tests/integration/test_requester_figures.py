@@ -237,10 +237,14 @@ def test_early_scores_are_hidden_and_then_are_those_of_score(half: Pages, comman
 
 
 def test_the_scores_of_a_closed_study_are_not_hidden(half: Pages, sqlite_engine: Engine) -> None:
-    assert "shown when all are" in half.get("study/study/").text
+    before = half.get("study/study/").text
+    assert "shown when all are" in before
+    assert "Expected end" in before
     with writing(sqlite_engine) as session:
         session.execute(update(HitRow).values(closed_at=now()))
-    assert "and the study is closed" in half.get("study/study/").text
+    after = half.get("study/study/").text
+    assert "and the study is closed" in after
+    assert "Expected end" not in after
     page = half.get("study/study/scores").text
     assert "Hidden" not in page
     assert "The study is closed:" in page

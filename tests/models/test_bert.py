@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, pre_tokenizers, processors
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -32,6 +32,7 @@ from generators.masked.joining import join, words_of
 from generators.masked.mask_orders import WALKS, Row, Visiting, choose, fill_masks
 from generators.masked.masked_lm import MaskedLM, open_masked_lm
 from generators.training.bert_run import hidden_places, new_masked_lm, save_masked_lm, train_masked_lm
+from generators.training.bert_run import word_pieces as vocabulary_of
 from humaneval.domain import Blank, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories, read_stories
@@ -50,15 +51,8 @@ BLANKS = [Blank(story, position) for story in STORIES[:100] for position in rang
 def word_pieces() -> Any:
     """BERT's kind of vocabulary, cased, as the hub's tokenizer.json has it: control tokens match in every
     text."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
     lines = [sentence for story in STORIES for sentence in story.sentences] + ["[MASK] (SEP) CLS unused"]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=600, special_tokens=[*CONTROL, *UNUSED], show_progress=False
-    )
-    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer = vocabulary_of(lines, 600, [*CONTROL, *UNUSED])
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -480,6 +474,13 @@ def test_G19_X65_punctuation_is_spaced_as_in_print(text: str) -> None:
     words = [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
     joined = join(words_of(words))
     assert joined == text.replace(" -- ", "--") or joined == text
+
+
+def test_the_same_lines_make_the_same_pieces() -> None:
+    lines = [sentence for story in STORIES for sentence in story.sentences]
+    first = vocabulary_of(lines, 800)
+    assert [token["content"] for token in json.loads(first.to_str())["added_tokens"]] == CONTROL
+    assert vocabulary_of(lines, 800).to_str() == first.to_str()
 
 
 def test_a_bert_learns_stories_and_opens_again(tmp_path: Path) -> None:

@@ -181,6 +181,12 @@ def _describe(**values: object) -> Any:
     return damage
 
 
+def _with_a_hole(folder: Path) -> None:
+    _describe(n_embd=4096)(folder)
+    with (folder / "model.safetensors").open("rb+") as file:
+        file.truncate(2**40)
+
+
 def _repeat(folder: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     weights["transformer.wte.weight"] = torch.zeros(1, dtype=torch.float16).expand(20_000, 100_000)
@@ -193,6 +199,7 @@ def _repeat(folder: Path) -> None:
     [
         (_repeat, "pytorch_model.bin has tensors that are far larger than the file"),
         (_describe(n_embd=4096), "describes a far larger model than the weights beside it"),
+        (_with_a_hole, "describes a far larger model than the weights beside it"),
         (
             _describe(
                 model_type="gpt_neo", architectures=["GPTNeoForCausalLM"], max_position_embeddings=40_000

@@ -39,6 +39,7 @@ import pytest
 import boto3, flask, playwright.sync_api
 import humaneval.crowd.approve, humaneval.crowd.bonus, humaneval.crowd.collect, humaneval.market
 import humaneval.simulated, humaneval.study.scores, humaneval.web.app
+import tests.chromium, tests.commands, tests.compiled, tests.fixtures, tests.postgres, tests.prolific
 from tests import migrated
 for versions in migrated.KINDS:
     migrated.script(versions)
@@ -81,7 +82,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Suite]:
             assert loaded.stdin is not None
             assert loaded.stdout is not None
             said = folder / mutant
-            quietly = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--tb=native"]
+            quietly = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--tb=native", "--assert=plain"]
             command = [str(said), *quietly, path, "-k", chosen, "-p", f"tests.mutants.{mutant}"]
             print(json.dumps(command), file=loaded.stdin, flush=True)
             return int(loaded.stdout.readline()), said.read_text(encoding="utf-8")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 
 import pytest
 
-from humaneval.text import command, use_global_options, without_password
+from humaneval.text import command, shell_words, use_global_options, without_password
 from tests.commands import Command
 
 
@@ -22,6 +23,18 @@ def test_X54_a_name_comes_back_from_the_shell_as_it_is(name: str) -> None:
     said = shlex.split(command("publish", name, "--to", "local"))
     last = ["publish", "--to", "local", "--", name]
     assert said == ["humaneval", *(last if name == "-x" else ["publish", name, "--to", "local"])]
+
+
+@pytest.mark.parametrize(
+    "name", ["b\u202eevil", "it's\\a\x1b[2J", "two\nlines\t", "no\udcfftext", "\U000e0001"]
+)
+def test_a_name_that_cannot_be_printed_comes_back_as_it_is_too(name: str) -> None:
+    said = shell_words(f"{name}=system:NAME")
+    assert said.isprintable()
+    heard = subprocess.run(
+        ["bash", "-c", f"printf %s {said}".encode()], capture_output=True, check=True
+    ).stdout
+    assert heard.decode(errors="surrogateescape") == f"{name}=system:NAME"
 
 
 def test_X54_the_database_in_force_is_repeated_before_the_verb() -> None:

@@ -16,8 +16,10 @@ from rich.console import Console
 
 from humaneval.domain import Role
 from humaneval.errors import InputError, SettingsError
-from humaneval.foreign.judged import VALUE
+from humaneval.foreign.comparisons import FIRST, OUTCOME, SECOND, Comparisons
+from humaneval.foreign.judged import ITEM, VALUE, WORKER
 from humaneval.foreign.ordinal_scales import ordinal
+from humaneval.foreign.preferences import ranking, sign_tests
 from humaneval.limits import SYSTEMS
 from humaneval.report import verdicts
 from humaneval.report.terminal.counts import render_counts
@@ -181,11 +183,15 @@ def test_a_column_that_does_not_name_the_systems_is_refused_in_one_line_wherever
     lines = [CountLine(name, Role.SYSTEM, 1, 2) for name in names]
     table = pd.DataFrame({"worker": names, "story": names, "generator": names, "position": 1, "choice": 1})
     judged = pd.DataFrame({"generator": names, VALUE: "3"})
+    pairs = pd.DataFrame({FIRST: names[1:], SECOND: "0", OUTCOME: 1.0, WORKER: "ann", ITEM: "one"})
+    met = Comparisons(pairs, ())
     for compare in (
         lambda: score_counts(lines),
         lambda: score(table, Rule(control="none")),
         lambda: score(table.assign(other="one more", question="prefer").iloc[1:], Rule(control="none")),
         lambda: ordinal(judged, ["generator"]),
+        lambda: sign_tests(met),
+        lambda: ranking(met),
         lambda: read_study_file(
             None, overrides={"design": {"generators": names, "control": "0", "human": "1"}}
         ),

@@ -14,7 +14,9 @@ from humaneval.encodings import NOT_TEXT
 from humaneval.errors import InputError
 from humaneval.foreign import Options
 from humaneval.foreign.document import open_document
+from humaneval.resources import bundled
 from humaneval.scoring.response_table import read_responses
+from humaneval.store.files import SETTINGS, kept_in
 from humaneval.stories import read_stories
 
 DOORS: dict[str, Callable[[Path], Any]] = {
@@ -45,3 +47,19 @@ def test_a_row_that_is_kept_has_no_room_to_grow() -> None:
     kept = Kept("table.csv")
     kept.add(1, [str(number) for number in range(9)])
     assert sys.getsizeof(kept.rows[0]) <= sys.getsizeof([None] * 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (bundled("bundled/study.toml").read_text("utf-8"), True),
+        ("# why\r\n\r\n[design]  # so\r\n\r\n# these\r\ngenerators = ['a']\r\n", True),
+        ('title = "x"\n[a]\n[b]\n', True),
+        ("[section]\n\nSome text, and a = b in it.\n", False),
+        ("[link]\n- one\n", False),
+        ("# Title\n\n[section]\n\nText.\n", False),
+    ],
+)
+def test_settings_under_any_name_are_told_from_markdown(tmp_path: Path, text: str, kept: bool) -> None:
+    (tmp_path / "file.md").write_text(text, encoding="utf-8", newline="")
+    assert (kept_in(tmp_path / "file.md") == SETTINGS) is kept

@@ -163,6 +163,31 @@ def test_a_mark_that_cannot_be_filled_is_refused_with_those_that_can() -> None:
         fill_text(Writer(), "____", 0)
 
 
+@pytest.mark.parametrize(
+    ("fillings", "said"),
+    [
+        ([], "filled 0 of 1 text"),
+        ([None], "returned nothing instead of 2 fillings"),
+        ([[Filling("red")]], "returned 1 instead of 2 fillings"),
+        ([["red", "blue"]], "returned a value of type str instead of a filling"),
+        (
+            [[Filling("red"), Filling("blue", extra={"logprob": "low"})]],
+            "a filling whose logprob is no number",
+        ),
+        ([[Filling("red"), Filling("blue", extra={"logprob": float("nan")})]], "whose extra is no JSON"),
+        ([[Filling("red"), Filling("\ud83d")]], "a filling with half of a character"),
+        (None, "raised TypeError: 'NoneType' object is not iterable"),
+    ],
+)
+def test_what_is_no_filling_is_refused_and_its_generator_is_named(fillings: object, said: str) -> None:
+    class Wrong(Writer):
+        def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
+            return fillings  # type: ignore[return-value]
+
+    with pytest.raises(InputError, match=f"^generator 'writer' .*{said}"):
+        fill_text(Wrong(), "A [word] and a [word].")
+
+
 def test_the_control_fills_any_text_the_same_for_the_same_seed() -> None:
     control = Control("control", tuple(f"It was number {n}." for n in range(50)), 0)
     texts = [[str(one) for one in fill_text(control, "A. ____ ____", 3, Drawing(seed))] for seed in (1, 1, 2)]

@@ -359,7 +359,7 @@ def test_positions_that_may_count_from_0_are_said_and_shown_with_their_sentence(
 def test_two_columns_of_one_name_are_said() -> None:
     found = read(saved(wide([*FIVE, "position", "ours", "ours"])))
     assert list(found.contents.systems) == ["ours", "ours (2)"]
-    assert found.contents.notes == ("several columns are called ours: the next one is read as ours (2)",)
+    assert found.contents.notes == ("columns with the name of another are read as ours (2)",)
 
 
 # Long tables

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign import Options, Sheet, propose, pseudonymised, replaced, responses
+from humaneval.foreign import Options, Sheet, propose, pseudonymised, read_sheet, replaced, responses
 from humaneval.foreign.judged import LINE, NUMBER, VALUE
 from humaneval.foreign.mapping import numbered
 from humaneval.foreign.right_answers import correct_by_row
@@ -232,6 +233,21 @@ def test_a_column_or_role_that_is_not_there_is_named(
 def test_missing_roles_are_all_named() -> None:
     with pytest.raises(InputError, match="which column holds: generator, position, choice"):
         propose(sheet([{"worker": "w", "story": "s", "other": "x"}]), {})
+
+
+def test_thousands_of_columns_of_one_name_are_told_in_a_line(tmp_path: Path) -> None:
+    path, number = tmp_path / "same.csv", 3_000
+    path.write_text("\n".join([",".join(["x"] * number), ",".join(map(str, range(number)))]) + "\n")
+    found = read_sheet(path)
+    assert list(found.frame.columns) == ["x", *(f"x ({copy})" for copy in range(2, number + 1))]
+    assert found.notes == (
+        "columns with the name of another, but different cells, are called x (2), x (3), x (4), x (5), x (6)"
+        " and 2,994 more",
+    )
+    path.write_text("\n".join([",".join(["x"] * number), ",".join(["same"] * number)]) + "\n")
+    found = read_sheet(path)
+    assert list(found.frame.columns) == ["x"]
+    assert found.notes == ("of columns with the same name and the same cells, one is read: x",)
 
 
 def test_numbered_columns_come_by_number_not_by_letters() -> None:

@@ -20,6 +20,7 @@ from humaneval.errors import UsageError
 from humaneval.interface.scores import COMPARISON_FIELDS, SCORE_FIELDS
 from humaneval.planning.forecast import outlook
 from humaneval.scoring.scores import score as compute
+from humaneval.store.files import HEAD
 from humaneval.study.file import read_study_file
 from humaneval.study.plan import plan_of
 from tests.commands import Command
@@ -219,8 +220,12 @@ def test_roles_are_named_by_arguments(frame: pd.DataFrame) -> None:
 
 
 def test_a_report_that_cannot_be_written_is_an_error_of_ours(scores: he.Scores, tmp_path: Path) -> None:
-    with pytest.raises(he.InputError, match="No such file"):
+    with pytest.raises(he.InputError, match="none does not exist"):
         scores.report(tmp_path / "none" / "x.html")
+    (tmp_path / "x.json").write_bytes(HEAD)
+    with pytest.raises(he.InputError, match="a database is there"):
+        scores.report(tmp_path / "x.json")
+    assert (tmp_path / "x.json").read_bytes() == HEAD
     with pytest.raises(he.UsageError, match="docx"):
         scores.report(tmp_path / "x.docx")
 

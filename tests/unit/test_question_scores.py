@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,8 +24,10 @@ from humaneval.scoring.analysis.analyse import Analysis, analyse
 from humaneval.scoring.asked import asked
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.judgments import Entries
+from humaneval.scoring.mean_differences import mean_differences
 from humaneval.scoring.means import mean_on_scale
-from humaneval.scoring.questions.question import Truth, load_question
+from humaneval.scoring.questions.question import Scale, Truth, load_question
 from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.cells import cells
@@ -583,3 +586,20 @@ def test_a_reports_tables_of_positions_have_as_many_columns_as_stories_have_sent
     page = render_report(ReportData("Scores", score(answers("detect", sentences=7), EVERYBODY)))
     audit = page[page.index("Position of the machine’s sentence") :]
     assert '<th scope="col" class="n">7</th><th scope="col" class="n">All</th>' in audit
+
+
+def test_a_mean_is_compared_from_the_lines_of_its_pair_alone() -> None:
+    looked_at = []
+
+    class Workers(np.ndarray):
+        def __getitem__(self, key: Any) -> Any:
+            looked_at.append(np.size(key))
+            return super().__getitem__(key)
+
+    lines, systems = 400, 10
+    rng = np.random.default_rng(4)
+    worker, story, system = (rng.integers(0, many, lines) for many in (20, 30, systems))
+    entries = Entries(rng.integers(1, 6, lines).astype(float), worker.view(Workers), story, system)
+    pairs = list(combinations(range(systems), 2))
+    mean_differences(entries, Scale("", 1, 5, "", "", binary=False), pairs, 0.95, "two-sided", ())
+    assert sum(looked_at) == lines * (systems - 1)

@@ -116,3 +116,12 @@ def test_what_cannot_be_ranked_is_refused() -> None:
 
 def test_a_tie_reaches_from_its_better_rank_to_its_worse() -> None:
     assert ranks([[0.5, 0.5, 0.1]]) == ((1.5, 1, 2, 0.5), (1.5, 1, 2, 0.5), (3.0, 3, 3, 0.0))
+
+
+def test_letters_are_few_where_largest_sets_are_very_many() -> None:
+    """Of a hundred pairs that are told apart, one of each can be taken in 2^100 ways."""
+    told = pairs(*((one, one + 1) for one in range(0, 200, 2)), of=200)
+    letters = compact_letters(np.arange(200.0), told)
+    assert max(map(len, letters)) < 100
+    shared = [[bool(set(one) & set(other)) for other in letters[:20]] for one in letters[:20]]
+    assert shared == (~told[:20, :20]).tolist()

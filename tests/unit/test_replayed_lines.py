@@ -70,3 +70,11 @@ def test_a_sample_beyond_what_the_database_has_room_for_is_refused(tmp_path: Pat
     path.write_text(f"story,position,generator,text,sample\ns1,1,lm,x,{MOST_SAMPLES + 1}\n")
     with pytest.raises(InputError, match="sample 16777216"):
         replayed(path)
+
+
+def test_a_column_of_other_names_does_not_make_a_system_of_each_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("story,position,generator,text\n" + "".join(f"s1,1,id {n},He ran.\n" for n in range(300)))
+    with pytest.raises(InputError, match=r"201 generators in .*, up to line 202; at most 200") as refused:
+        build(GeneratorRequest("replay", checkpoint=str(path)))
+    assert refused.value.hint == "Is it another column that names them?"

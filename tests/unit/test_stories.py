@@ -17,8 +17,8 @@ from humaneval import limits
 from humaneval.errors import InputError, UsageError
 from humaneval.planning.cues import word_counts
 from humaneval.store.stories import running_text
-from humaneval.stories import Reading, parse_mapping, read_stories
-from humaneval.text import as_read
+from humaneval.stories import Reading, parse_mapping, plain, read_stories, reading
+from humaneval.text import Parts, as_read, split_into
 
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
 SOUP = (
@@ -390,10 +390,13 @@ def test_C63_objects_that_differ_or_repeat_a_field_are_problems_by_line(write: W
     ]
 
 
-def test_a_file_of_lines_that_are_not_json_is_refused_before_all_are_read(write: Write) -> None:
+def test_a_file_of_lines_that_are_not_json_is_refused_before_all_are_read(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each of them opens as many objects as can be read at all."""
+    monkeypatch.setattr("humaneval.stories.jsonl.MOST_BROKEN", 100)
     trouble = refusal(write('{"a":\n' * 12_000, "s.jsonl"))
-    assert "line 10001: not JSON: nested too deeply; nor were 10,000 lines before it" in trouble.message
+    assert "line 101: not JSON: nested too deeply; nor were 100 lines before it" in trouble.message
 
 
 def test_more_records_than_any_file_has_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -691,6 +694,25 @@ def test_a_file_whose_stories_all_have_another_length_is_read(
     read = read_stories(write(text + "\n"))
     assert [list(story.sentences) for story in read.stories] == told
     assert not read.problems
+
+
+def test_other_lengths_are_tried_on_the_start_of_a_long_file(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[str] = []
+
+    def cutting(wanted: int, text: str, language: str) -> Parts:
+        cut.append(text)
+        return split_into(wanted, text, language)
+
+    monkeypatch.setattr(plain, "split_into", cutting)
+    monkeypatch.setattr(reading, "LOOKED_AT", 50)
+    lines = 20 * reading.LOOKED_AT
+    assert len(read_stories(write("It rained.\n" * lines)).problems) == lines
+    assert len(cut) < 4 * lines
+    told = [[f"Ann saw {word} at {at} o'clock." for at in range(10)] for word in range(reading.LOOKED_AT)]
+    read = read_stories(write("\n\n".join("\n".join(one) for one in told)))
+    assert [list(story.sentences) for story in read.stories] == told
 
 
 def test_one_story_of_five_makes_the_others_wrong(write: Callable[..., Path]) -> None:

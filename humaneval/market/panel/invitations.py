@@ -16,11 +16,14 @@ from humaneval.market.protocol.addresses import check_site
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, Seals
 from humaneval.market.tables.database import Mode, known_account, transaction
-from humaneval.market.workers import Person, find_named, pass_for, sign_up
+from humaneval.market.workers import Person, checked_name, find_named, pass_for, sign_up
 from humaneval.market.workers import revoke_links as revoke
-from humaneval.store.engine import store_errors
+from humaneval.store.engine import in_turns, store_errors
 from humaneval.store.types import now
 from humaneval.text import command, listed
+
+TOGETHER = 100
+"""How many people are registered, or their links revoked, between two commits."""
 
 
 class Names(NamedTuple):
@@ -63,48 +66,60 @@ def _listed(file: Path) -> tuple[list[str], list[str]]:
 
 
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
-    """A personal link for each name. New names are registered.
+    """A personal link for each name. New names are registered, `TOGETHER` of them between two commits.
 
     Raises UsageError for a name that is not valid, or that somebody registered: they have that link already.
     Then nobody is registered. Raises SettingsError if `public_url` is not a whole site.
     """
     check_site(public_url)
     mode, seals = _account(engine)
-    with store_errors(engine), transaction(engine, mode, now, writes=True) as work:
+    with store_errors(engine):
         try:
-            workers = [sign_up(work, name, "") for name in names]
+            people = [checked_name(name) for name in names]
         except NotPossibleError as error:
             raise UsageError(error.message, "Nobody was invited.") from None
-        taken = [worker.name for worker in workers if worker.registered]
-        if taken:
-            again = command("market", "invite", "--revoke", *taken, "--database", engine.url.database)
-            raise UsageError(
-                f"somebody has registered as {listed(taken)}, and has the link that you would give away",
-                "Nobody was invited. Choose another name. Or sign out whoever registered, and invite again:"
-                f" {again}",
-            )
-        return {
-            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(pass_for(worker))}"
-            for worker in workers
-        }
+        with transaction(engine, mode, now, writes=False) as work:
+            _refuse_registered(engine, filter(None, (find_named(work, name) for name in people)))
+        workers: list[Person] = []
+        for some in in_turns(people, TOGETHER):
+            with transaction(engine, mode, now, writes=True) as work:
+                added = [sign_up(work, name, "") for name in some]
+                _refuse_registered(engine, added)  # meanwhile
+            workers += added
+    site = f"{public_url.rstrip('/')}{LINK_PATH}"
+    return {worker.name: f"{site}{seals.link_token(pass_for(worker))}" for worker in workers}
+
+
+def _refuse_registered(engine: Engine, people: Iterable[Person]) -> None:
+    if taken := [worker.name for worker in people if worker.registered]:
+        again = command("market", "invite", "--revoke", *taken, "--database", engine.url.database)
+        raise UsageError(
+            f"somebody has registered as {listed(taken)}, and has the link that you would give away",
+            "Nobody was invited. Choose another name. Or sign out whoever registered, and invite again:"
+            f" {again}",
+        )
 
 
 def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
     """Make the links of these people invalid, and sign out everyone who used one. Returns the names.
 
     Their work and qualifications stay, and so does work in hand. Raises UsageError if there is no such
-    person; then nothing is revoked.
+    person; then nothing is revoked. After a kill, running it again revokes what is left.
     """
-    with store_errors(engine), transaction(engine, _account(engine).mode, now, writes=True) as work:
+    mode = _account(engine).mode
+    with store_errors(engine):
         found: dict[str, Person] = {}
-        for name in names:
-            worker = find_named(work, name)
-            if worker is None:
-                raise UsageError(f"there is nobody named {name!r}", "No link was revoked.")
-            found[worker.name] = worker
-        for worker in found.values():
-            revoke(work, worker)
-        return list(found)
+        with transaction(engine, mode, now, writes=False) as work:
+            for name in names:
+                worker = find_named(work, name)
+                if worker is None:
+                    raise UsageError(f"there is nobody named {name!r}", "No link was revoked.")
+                found[worker.name] = worker
+        for some in in_turns(found.values(), TOGETHER):
+            with transaction(engine, mode, now, writes=True) as work:
+                for worker in some:
+                    revoke(work, worker)
+    return list(found)
 
 
 def invitation(engine: Engine, public_url: str) -> str:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from humaneval.market.protocol.refusals import invalid
 from humaneval.market.protocol.xml import Element
 from humaneval.market.questions.form_content import Block, Picture, read_blocks, read_picture, read_xhtml
+from humaneval.text import repeated
 
 SCHEMA = re.compile(
     r"http://mechanicalturk\.amazonaws\.com/AWSMechanicalTurkDataSchemas/\d{4}-\d\d-\d\d/QuestionForm\.xsd"
@@ -152,8 +153,7 @@ def read_form(root: ElementTree.Element) -> QuestionForm:
     names = [question.identifier for question in form.questions]
     if not names:
         raise invalid("A QuestionForm must have at least one Question.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := sorted(repeated(names)):
         raise invalid(f"The QuestionIdentifier {twice[0]!r} is used more than once.")
     return form
 

@@ -10,7 +10,7 @@ from humaneval.domain import Role
 from humaneval.scoring.analysis.estimable import estimated
 from humaneval.scoring.judgments import Judgments
 from humaneval.scoring.questions.judging import Detail, DetailColumn
-from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable
+from humaneval.statistics.arrays import Codes, Flags, Floats, NotEstimable, places
 from humaneval.statistics.bradley_terry import BradleyTerry, RankInterval, Strength, bradley_terry
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.score_intervals import PairedDifference
@@ -27,19 +27,22 @@ def pair_differences(
     decisive: Sequence[float],
 ) -> tuple[PairedDifference, ...]:
     """Share preferred of the first less that of the second, among the comparisons of the two alone."""
-    return tuple(_difference(answers, kept, a, b, level, alternative, decisive) for a, b in pairs)
+    met, nowhere = _by_pair(answers, kept), np.empty(0, dtype=np.int64)
+    return tuple(
+        _difference(answers, met.get((min(a, b), max(a, b)), nowhere), a, b, level, alternative, decisive)
+        for a, b in pairs
+    )
 
 
 def _difference(
     answers: Judgments,
-    kept: Flags,
+    at: Codes,
     a: int,
     b: int,
     level: float,
     alternative: Alternative,
     decisive: Sequence[float],
 ) -> PairedDifference:
-    at = _of_pair(answers, kept, a, b)
     signs = _signs(answers, at) * np.where(answers.generator[at] == a, 1.0, -1.0)
     columns = (signs, answers.worker[at], answers.story[at])
     found = sign_test(*columns, ties="half", level=level, alternative=alternative, decisive=decisive)
@@ -107,14 +110,10 @@ def _ranked(one: RankInterval, strength: Strength) -> tuple[object, ...]:
 def _pairs(answers: Judgments, shown: Flags, level: float) -> Detail:
     """Every pair of generators that met: how often each was preferred."""
     rows = []
-    for a in range(len(answers.names)):
-        for b in range(a + 1, len(answers.names)):
-            at = _of_pair(answers, shown, a, b)
-            if not at.size:
-                continue
-            signs = _signs(answers, at) * np.where(answers.generator[at] == a, 1.0, -1.0)
-            found = sign_test(signs, answers.worker[at], answers.story[at], ties="half", level=level)
-            rows.append((f"{answers.names[a]} – {answers.names[b]}", *_counts(found)))
+    for (a, b), at in _by_pair(answers, shown).items():
+        signs = _signs(answers, at) * np.where(answers.generator[at] == a, 1.0, -1.0)
+        found = sign_test(signs, answers.worker[at], answers.story[at], ties="half", level=level)
+        rows.append((f"{answers.names[a]} – {answers.names[b]}", *_counts(found)))
     return Detail(
         "pairs", "Every pair: how often the first was preferred", _count_columns("Pair"), tuple(rows)
     )
@@ -149,11 +148,14 @@ def _counts(found: SignTest) -> tuple[object, ...]:
     return (found.wins, found.losses, found.ties, found.share, found.interval)
 
 
-def _of_pair(answers: Judgments, kept: Flags, a: int, b: int) -> Codes:
-    """Places of the responses to passages by both."""
-    other = answers.generator if answers.other is None else answers.other
-    both = (answers.generator == a) & (other == b) | (answers.generator == b) & (other == a)
-    return np.flatnonzero(kept & both)
+def _by_pair(answers: Judgments, kept: Flags) -> dict[tuple[int, int], Codes]:
+    """Places of the responses by the two generators that they compare, the lower code first."""
+    if answers.other is None:
+        return {}
+    at, size = np.flatnonzero(kept), len(answers.names)
+    one, other = answers.generator[at], answers.other[at]
+    found = places(np.minimum(one, other) * size + np.maximum(one, other))
+    return {divmod(code, size): at[those] for code, those in found.items()}
 
 
 def _signs(answers: Judgments, at: Codes) -> Floats:

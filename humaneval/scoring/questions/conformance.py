@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from humaneval.domain import MOST_SENTENCES, Role
 from humaneval.errors import SettingsError
+from humaneval.plugins import aside, raised
 from humaneval.scoring.questions.question import (
     Answer,
     Condition,
@@ -112,12 +113,16 @@ def check(trial: Trial, more: Mapping[str, Rule] | None = None) -> Iterator[Find
     """Test every rule, and `more` of them, which need what this room may not import."""
     for rule, tried in {**RULES, **(more or {})}.items():
         try:
-            yield Finding(rule, tried(trial) or "")
+            with aside():
+                wrong = tried(trial) or ""
         except NotTriedError as reason:
             yield Finding(rule, "", str(reason))
-        except Exception as error:  # any exception of the question is a finding
-            first_line = (str(error).strip() or "no message").splitlines()[0][:300]
-            yield Finding(rule, f"raised {type(error).__name__}: {first_line}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever the question raises is a finding
+            yield Finding(rule, f"raised {raised(error)}")
+        else:
+            yield Finding(rule, wrong)
 
 
 def name(trial: Trial) -> str | None:

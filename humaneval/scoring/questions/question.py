@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
+from numbers import Real
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, TypeAlias
 
 from humaneval.domain import MOST_SENTENCES, Role
-from humaneval.errors import PrerequisiteError, SettingsError, UsageError
+from humaneval.errors import InputError, PrerequisiteError, SettingsError, UsageError
+from humaneval.plugins import FAULT, calling, typed
 from humaneval.resources import bundled
-from humaneval.scoring.questions.judging import Foreseen, Judging
+from humaneval.scoring.questions.in_r import InR
+from humaneval.scoring.questions.judging import Detail, Foreseen, Judging, Words
 from humaneval.text import listed
 
 GROUP = "humaneval.questions"
@@ -316,18 +320,79 @@ def question_names() -> tuple[str, ...]:
     return (*_OURS, *others)
 
 
+_RETURNED: Mapping[str, tuple[Any, Any]] = {
+    "settings": (Mapping, None),
+    "doubts": (Sequence, str),
+    "positions": (Sequence, int),
+    "refuses": (str, None),
+    "conditions": (Sequence, Condition),
+    "show": (ShownPassage, None),
+    "fields": (Sequence, AnswerField),
+    "complete": (object, None),
+    "said": (str, None),
+    "obvious": (Mapping, None),
+    "passed": (object, None),
+    "guess": (Real, None),
+    "foreseen": (Foreseen, None),
+    "scales": (Sequence, Scale),
+    "outcomes": (Sequence, Real),
+    "chance": (Figure | None, None),
+    "simulate": (Mapping, None),
+    "true_score": (Real | None, None),
+    "true_score_of_human": (Real | None, None),
+    "settings_of_table": (Mapping, None),
+    "supposed": (Sequence, str),
+    "words": (Words, None),
+    "differences": (Sequence | None, None),
+    "details": (Sequence, Detail),
+    "in_r": (InR, None),
+}
+"""What each method of a question returns, and what is in it."""
+_NEVER_EMPTY = frozenset({"positions", "conditions", "fields", "scales"})
+
+
+def _checked(question: Question, name: str, whose: str) -> Callable[..., Any]:
+    """A method of another package's question, which raises InputError if it fails or returns what it should
+    not."""
+    method, (whole, part) = getattr(question, name), _RETURNED[name]
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        with calling(whose, type(question).__module__):
+            found = method(*arguments, **named)
+        wrong = not isinstance(found, whole) or (whole is Sequence and isinstance(found, str))
+        fault = typed(found or None) if wrong or (name in _NEVER_EMPTY and not found) else ""
+        for one in () if fault or part is None else found:
+            if not isinstance(one, part) or (part is Real and not isfinite(one)):
+                fault = f"{one!r:.80} among its values"
+        if name == "outcomes" and not fault and len(found) != len(arguments[0].generators):
+            fault = f"{len(found)} numbers for {len(arguments[0].generators)} generators"
+        if fault:
+            raise InputError(
+                f"{whose}: {name}() returned {fault}", f"docs/questions.md says what it returns. {FAULT}"
+            )
+        return found
+
+    return call
+
+
 @cache
 def load_question(name: str) -> Question:
     """The question called `name`. Raises UsageError with the names that there are."""
     found = [EntryPoint(name, _OURS[name], GROUP)] if name in _OURS else entry_points(group=GROUP, name=name)
+    whose = f"question {name!r}"
     for point in found:
-        try:
-            made: Question = point.load()()
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            raise PrerequisiteError(
-                f"question {name!r} needs the package {error.name}", f"pip install {package}"
-            ) from None
+        with calling(whose, point.module):
+            try:
+                made = point.load()()
+            except ModuleNotFoundError as error:
+                package = (error.name or "").partition(".")[0]
+                raise PrerequisiteError(
+                    f"{whose} needs the package {error.name}", f"pip install {package}"
+                ) from None
+            if not isinstance(made, Question) or not isinstance(made.name + made.summary, str):
+                raise InputError(f"{whose}: {point.value} is no Question, but {typed(made)}", FAULT)
+        if name not in _OURS:
+            vars(made).update({method: _checked(made, method, whose) for method in _RETURNED})
         return made
     raise UsageError(
         f"there is no question {name!r}",

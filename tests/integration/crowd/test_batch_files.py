@@ -104,12 +104,15 @@ def test_a_batch_goes_out_and_its_answers_come_in_once_and_are_scored(
     key = study_key(open_study(batch, "study"))
     stored = answered(tmp_path / "files", Crowd(ROWS, Skills(by_generator={"control": 1.0})), key, most=4)
     stored[0]["fields"]["comment"] = "Fine\x1b[31m, red\x1b]0;title\x07"
+    stored[1]["fields"]["consent"] = ""
     Path("results.csv").write_bytes(results(stored, short_ids=short_ids))
     looked = command("collect", "study", "--to", "csv", "--from", "results.csv", "--dry-run", "--json").json
     assert (looked["submissions"], looked["new"]) == (4, 4)
     first = command("collect", "study", "--to", "csv", "--from", "results.csv", "--json").json
     again = command("collect", "study", "--to", "csv", "--from", "results.csv", "--json").json
     assert [(each["new"], each["responses"]) for each in (first, again)] == [(4, 16), (0, 16)]
+    (told,) = first["differences"]
+    assert told.endswith(": no consent came with the answers")
     with reading(batch) as session:
         lines = response_lines(session, get_study(session, "study"))
     given = [one["fields"][f"choice-{number}"] for one in stored for number in range(1, 5)]
@@ -182,6 +185,11 @@ def test_results_of_another_study_and_a_missing_file_are_refused(
     Path("results.csv").write_bytes(results(answered(tmp_path / "files", Crowd(ROWS, Skills()), key)))
     said = command("collect", "other", "--to", "csv", "--from", "results.csv")
     assert (said.code, "no line of results.csv is of study 'other'" in said.err) == (1, True)
+    twice = Path("results.csv").read_bytes().replace(b"3ASSIGNMENT0005", b"3ASSIGNMENT0002")
+    Path("twice.csv").write_bytes(twice)
+    said = command("collect", "study", "--to", "csv", "--from", "twice.csv")
+    assert "twice.csv, line 6: the assignment 3ASSIGNMENT0002 is on line 3, too" in said.err
+    assert (said.code, command("status", "study", "--json").json["endpoints"][0]["submitted"]) == (1, 0)
     said = command("collect", "study", "--to", "csv")
     assert (said.code, "--from RESULTS.csv" in said.err) == (2, True)
     assert command("collect", "study", "--to", "link", "--from", "results.csv").code == 2

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, event, select
 
 from humaneval.errors import SettingsError
 from humaneval.market import Keys, MarketServer, Mode, open_account, open_market
+from humaneval.market.panel.invitations import TOGETHER, personal_links, revoke_links
+from humaneval.market.tables.workers import Worker
 from humaneval.simulated.browser import Browser
 from tests.commands import Command
+
+SITE = "http://here.example"
 
 
 @pytest.fixture
@@ -238,3 +243,34 @@ def test_X53_a_heading_is_not_invited_and_a_table_is_refused(command: Command, p
     said = command("market", "invite", "--file", "people.csv")
     assert (said.code, said.out) == (1, "")
     assert "people.csv has 2 columns" in said.err
+
+
+def test_a_long_list_is_invited_and_revoked_a_few_people_at_a_time(engine: Engine) -> None:
+    open_account(engine, Mode.LOCAL)
+    names = [f"P{number}" for number in range(3 * TOGETHER)]
+    left: list[int] = []
+
+    def third(_: Connection) -> None:
+        left.append(0)
+        if len(left) == 4:  # the first only reads
+            raise KeyboardInterrupt
+
+    def killed(invite: Callable[[], object]) -> list[Any]:
+        left.clear()
+        event.listen(engine, "commit", third)
+        with pytest.raises(KeyboardInterrupt):
+            invite()
+        event.remove(engine, "commit", third)
+        with engine.connect() as connection:
+            return list(connection.execute(select(Worker.name, Worker.links_revoked)))
+
+    assert killed(lambda: personal_links(engine, names, SITE)) == [
+        (name, 0) for name in names[: 2 * TOGETHER]
+    ]
+    links = personal_links(engine, names, SITE)
+    assert list(links) == names
+    assert personal_links(engine, names, SITE) == links
+    revoked = killed(lambda: revoke_links(engine, names))
+    assert [times for _, times in revoked] == [1] * 2 * TOGETHER + [0] * TOGETHER
+    assert revoke_links(engine, names) == names
+    assert not set(personal_links(engine, names, SITE).values()) & set(links.values())
