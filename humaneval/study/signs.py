@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -33,11 +33,7 @@ def signs_of(session: Session, study: Study, workers: Collection[int]) -> dict[i
     lines = session.execute(
         with_truth(
             select(
-                AssignmentRow.id,
                 AssignmentRow.worker_id,
-                AssignmentRow.opened_at,
-                AssignmentRow.answered_at,
-                AssignmentRow.by_program,
                 ResponseRow.choice,
                 ResponseRow.answer,
                 ResponseRow.seconds,
@@ -47,27 +43,15 @@ def signs_of(session: Session, study: Study, workers: Collection[int]) -> dict[i
             .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
             .where(by_workers([study.id], workers), AssignmentRow.state.in_(COLLECTED))
         )
-    ).all()
-    claimed: dict[int, float] = defaultdict(float)
-    for line in lines:
-        claimed[line.id] += line.seconds or 0.0
+    )
     for line in lines:
         truth = truth_of(line, study.settings)
         options = options or asked.question.fields(asked.settings, truth.sentences)[0].values
         given = asked.answer(line.choice, line.answer, truth.sentences)
         missed = truth.role is Role.CONTROL and not asked.passed(truth, given)
         words = len(" ".join(line.sentences).split())
-        seconds = None if line.seconds is None else line.seconds * _believed(line, claimed[line.id])
-        answers[line.worker_id].append(_Answer(missed, line.choice, words, seconds))
+        answers[line.worker_id].append(_Answer(missed, line.choice, words, line.seconds))
     return {worker: _signs(asked.question, options, found) for worker, found in answers.items()}
-
-
-def _believed(form: Any, claimed: float) -> float:
-    """The share of the seconds claimed by a page that its form was really open, by our own clock."""
-    if form.by_program or form.opened_at is None or form.answered_at is None:
-        return 1.0
-    really = (form.answered_at - form.opened_at).total_seconds()
-    return really / claimed if 0 <= really < claimed else 1.0
 
 
 def _signs(question: Question, options: int, answers: list[_Answer]) -> tuple[str, ...]:
