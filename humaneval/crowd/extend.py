@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 
 from humaneval.crowd.adopt import adopt, orphans
 from humaneval.crowd.mturk_csv import refuse_by_file
-from humaneval.crowd.outbox import AS_SQL
+from humaneval.crowd.outbox import AS_SQL, hold_study
 from humaneval.crowd.plan_differences import differing, look
 from humaneval.crowd.published_hits import UpHit, refuse_closed, refuse_gone, up
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -77,6 +77,7 @@ def _each(
 ) -> list[str]:
     for batch in in_turns(hits, ASKED_FOR):
         with writing(at.engine) as session:
+            hold_study(session, at.id)
             these = update(HitRow).where(HitRow.id.in_([hit.id for hit in batch]))
             session.execute(these.values(next_expires_at=until), execution_options=AS_SQL)
     gone = []
@@ -89,6 +90,7 @@ def _each(
             gone.append(hit.external_id)
             continue
         with writing(at.engine) as session:
+            hold_study(session, at.id)
             row = session.get_one(HitRow, hit.id)
             row.expires_at, row.next_expires_at = until, None
     return gone

@@ -41,6 +41,7 @@ class Intent(NamedTuple):
     subject: str
     token: str
     attempted: bool
+    study_id: int
 
     @property
     def number(self) -> str:
@@ -50,13 +51,14 @@ class Intent(NamedTuple):
 
 def intent_of(row: OutboxRow) -> Intent:
     """The write that a row of the outbox stands for."""
-    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0, row.study_id)
 
 
 def hold_study(session: Session, study_id: int) -> None:
     """Hold the study until the transaction ends: programs that plan, claim, answer or collect take turns.
 
-    It comes before every other lock. SQLite has one writer at a time anyway.
+    It comes before every other lock, and before every change of a HIT or a claim: triggers count the places
+    of many HITs, in the order of their claims. SQLite has one writer at a time anyway.
     """
     session.scalar(_HELD, {"study_id": study_id})
 
@@ -199,7 +201,8 @@ def perform_each(
     alone: bool = False,
     together: int = 0,
 ) -> Iterator[T]:
-    """As `perform`, one intent after the other, `TOGETHER` or `together` of them between two commits.
+    """As `perform`, one intent of a study after the other, `TOGETHER` or `together` of them between two
+    commits.
 
     After a kill, attempts may be counted that were never made, and calls unconfirmed that were made. Running
     the command again looks both up at the platform.
@@ -225,6 +228,7 @@ def perform_each(
                 failure = error
                 break
         with writing(engine) as session:
+            hold_study(session, batch[0].study_id)
             for intent, result in zip(batch, made, strict=False):
                 answer = dict(record(session, intent, result))
                 session.execute(

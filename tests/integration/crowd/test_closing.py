@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, event, select
 
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.close import Closed, close_all
 from humaneval.crowd.collect import collect_work
+from humaneval.crowd.extend import extend_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
@@ -59,6 +61,33 @@ def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
     assert deleted(troubles) == 1
     with reading(engine) as session:
         assert len(response_lines(session, get_study(session, "study"))) == 8
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_whoever_changes_hits_or_claims_holds_the_study_first(
+    engine: Engine, put_up: Callable, answer: Callable, platform: MTurk
+) -> None:
+    changed = set()
+
+    def begins(connection: Connection) -> None:
+        connection.info["held"] = False
+
+    def runs(connection: Connection, cursor: object, statement: str, *_: Any) -> None:
+        connection.info["held"] |= "FOR NO KEY UPDATE" in statement
+        if about := re.match("(INSERT INTO|DELETE FROM|UPDATE) (hits|assignments) ", statement):
+            assert connection.info["held"], statement
+            changed.add(about[0])
+
+    event.listen(engine, "begin", begins)
+    event.listen(engine, "before_cursor_execute", runs)
+    up_there = put_up(engine, design={"annotators": 4})
+    answer(up_there, "Ada")
+    at = open_study_at(engine, "study", platform)
+    assert extend_all(at, 3) == 1
+    collect_work(at)
+    approve_work(at)
+    assert close(engine, platform).hits == 1
+    assert len(changed) == 4, changed
 
 
 def test_C22_C23_who_is_at_work_is_waited_for(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from random import Random
+from time import sleep
 from typing import Any
 
-from sqlalchemy import Connection, Engine, case, delete, func, insert, not_, or_, select, update
+import pytest
+from sqlalchemy import Connection, Engine, case, delete, func, insert, not_, or_, select, text, update
 
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import free_row, taken
@@ -121,6 +124,31 @@ def test_a_database_that_comes_up_has_the_gaps_and_places_of_its_claims(
     with engine.begin() as connection:
         agree(connection, rows)
         assert connection.execute(select(HITS)).all() == before[1]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_what_an_older_program_changes_while_a_database_comes_up_is_counted(
+    engine: Engine, study_factory: Callable
+) -> None:
+    rows = with_hits(engine, study_factory, 4)
+    with engine.begin() as connection:
+        connection.execute(insert(WORK), [claim(number, row_id) for number, row_id in enumerate(rows)])
+    migrate.downgrade(engine, "0005")
+    waits = text(
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+        " WHERE datname = current_database() AND NOT granted"
+    )
+    with ThreadPoolExecutor() as pool, engine.connect() as older, engine.connect() as watcher:
+        older.execute(
+            update(WORK).where(WORK.c.row_id == rows[1]).values(holds_row=False, state="superseded")
+        )
+        coming = pool.submit(migrate.upgrade, engine)
+        while not watcher.scalar(waits) and not coming.done():
+            sleep(0.01)
+        older.commit()
+        coming.result()
+    with engine.begin() as connection:
+        agree(connection, rows)
 
 
 def steps(engine: Engine, does: Callable[[Connection], object]) -> int:
