@@ -1,5 +1,5 @@
 """HTTP replies that must be complete in time. Timeouts of the libraries count from one piece to the next, so
-a server that sends a byte now and then could hold its client for ever.
+a server that sends a byte now and then could hold its client for ever. Proxies are for other machines.
 """
 
 from __future__ import annotations
@@ -8,20 +8,37 @@ import time
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from io import BufferedReader, RawIOBase
+from ipaddress import ip_address
 from socket import socket
 from typing import Any
+from urllib.parse import urlsplit
 from urllib.request import (
     BaseHandler,
     HTTPHandler,
     HTTPRedirectHandler,
     HTTPSHandler,
     OpenerDirector,
+    ProxyHandler,
+    Request,
     build_opener,
 )
 
 import urllib3
 from urllib3.connection import HTTPConnection as PooledConnection
 from urllib3.connection import HTTPSConnection as PooledSecureConnection
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine.
+
+    >>> [is_loopback(url) for url in ("http://127.0.0.1:9", "https://api.prolific.com", "http://localhost.example")]
+    [True, False, False]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class _Timed(RawIOBase):
@@ -92,6 +109,13 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _PooledSecureConnection
 
 
+class _Proxies(ProxyHandler):
+    """The proxies that the environment names. They could not find this machine, and should not hear of it."""
+
+    def proxy_open(self, req: Request, *proxy: Any) -> Any:
+        return None if is_loopback(req.full_url) else super().proxy_open(req, *proxy)
+
+
 class NoRedirect(HTTPRedirectHandler):
     """For addresses that hold what is for their host alone: a redirect is an error."""
 
@@ -101,7 +125,8 @@ class NoRedirect(HTTPRedirectHandler):
 
 def opener(*handlers: BaseHandler) -> OpenerDirector:
     """As `urllib.request.build_opener`. The `timeout` of a call is for its whole reply."""
-    return build_opener(_Handler, _SecureHandler, *handlers)
+    proxies = [] if any(isinstance(each, ProxyHandler) for each in handlers) else [_Proxies()]
+    return build_opener(_Handler, _SecureHandler, *proxies, *handlers)
 
 
 def connection_pools(**options: Any) -> urllib3.PoolManager:

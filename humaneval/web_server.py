@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
+from urllib.parse import unquote_to_bytes
 
 import waitress.channel
 import waitress.server
@@ -23,6 +24,7 @@ from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ThreadedTaskDispatcher
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from humaneval.errors import PrerequisiteError
 from humaneval.request_turns import MOST_POOLED, Counted, Rank, RankedQueue
@@ -47,18 +49,52 @@ SECONDS_TO_ASK = 3.0
 SECONDS_TO_READ = 10.0
 """The same for one that does not read its answer."""
 LOOK_SECONDS = 0.5
+MOST_HEADER_BYTES = 64 * 1024
 MOST_UNSENT = 256 * 1024
 """Threads leave smaller answers to the loop to send: at each call, another one would compute first."""
 BACKLOG = 256
 """How many connections may wait for a socket to take them."""
 
 
+MOST_FIELDS = 5000
+MOST_ESCAPES = 200_000
+"""Of bytes in an encoded form. Each takes a microsecond and a hundred bytes to read, so a million would hold
+up everybody else."""
+MOST_NO_TEXT = 10_000
+"""Of them if they are no UTF-8: then each takes six times as long."""
+
+
 class QuietFlask(Flask):
     """Flask, but its log names no address, no path and no message of an error: these may hold ids of people,
-    and keys."""
+    and keys. Forms that cost too much are refused."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.before_request(_refuse_costly_forms)
 
     def log_exception(self, exc_info: Any) -> None:
         self.logger.error("%s %s failed: %s", request.method, request.url_rule, failure(exc_info[1]))
+
+
+def _refuse_costly_forms() -> None:
+    """Refuse a form of too many fields or escapes before it is read: millions fit into four megabytes."""
+    short = (request.content_length or 0) <= (request.max_content_length or 0)  # what is longer is told later
+    encoded = short and request.mimetype == "application/x-www-form-urlencoded"
+    if is_too_costly(request.query_string) or (encoded and is_too_costly(request.get_data())):
+        raise RequestEntityTooLarge
+
+
+def is_too_costly(form: bytes) -> bool:
+    """Whether an encoded form or query has more fields or escaped bytes than are read."""
+    escapes = form.count(b"%")
+    if form.count(b"&") >= MOST_FIELDS or escapes > MOST_ESCAPES:
+        return True
+    if escapes > MOST_NO_TEXT:
+        try:
+            unquote_to_bytes(form).decode()
+        except UnicodeDecodeError:
+            return True
+    return False
 
 
 class Servers:
@@ -103,6 +139,7 @@ class Servers:
             map=self._map,
             sockets=[listening],
             threads=threads,
+            max_request_header_size=MOST_HEADER_BYTES,
             connection_limit=self._most,
             max_request_body_size=most_bytes,
             inbuf_overflow=most_bytes + 1,

@@ -137,7 +137,10 @@ def _comments(app: App, study: str, out: Path, *, excel: bool, ids: bool, as_jso
     if as_json:
         emit({"study": study, "file": out, "comments": len(lines)})
         return
-    say(f"{counted(len(lines), 'comment')} written to {out}.")
+    say(
+        f"{counted(len(lines), 'comment')} written to {out}."
+        " Read them before you publish them: people may name themselves."
+    )
 
 
 def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool, as_json: bool) -> None:

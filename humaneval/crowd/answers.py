@@ -21,6 +21,8 @@ CONSENT = "consent"
 COMMENT = "comment"
 PRACTICE = "practice"
 """The field with the answer to the practice story. It is no response."""
+LONGEST = 2000
+"""Characters of a field that are kept. A form takes no more, but anybody may send more to a platform."""
 MAX_SECONDS = 24 * 3600.0
 _NUMBER = re.compile("[1-9][0-9]?")
 
@@ -99,7 +101,7 @@ def read_answers(fields: Mapping[str, str], asked: Asked, sentences: Mapping[int
         chosen,
         fields.get(FORM, ""),
         fields.get(CONSENT, ""),
-        fields.get(COMMENT, "")[:2000],
+        fields.get(COMMENT, "")[:LONGEST],
         practice,
         ("right" if passed else "wrong") if told else "",
         tuple(place for place in sentences if place not in given),

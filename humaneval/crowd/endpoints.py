@@ -8,10 +8,10 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.prolific.client import is_loopback
 from humaneval.errors import SettingsError, UsageError
 from humaneval.settings import Settings
 from humaneval.text import command
+from humaneval.timed_replies import is_loopback
 
 MTURK_CLOSED = "30 September 2026"
 NAMES = ("local", "sandbox", "production", "link", "prolific", "csv")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.answers import CONSENT, FORM, Given, read_answers
+from humaneval.crowd.answers import CONSENT, FORM, LONGEST, Given, read_answers
 from humaneval.crowd.costs import rejection_done, reward_paid
 from humaneval.crowd.forgotten import left_alone
 from humaneval.crowd.outbox import TOGETHER, hold_study
@@ -273,8 +273,9 @@ def _store(session: Session, at: StudyAtPlatform, one: Arrived, known: _Known) -
     if not is_kept:
         if assignment.state == TAKEN_IN:  # the platform has it again: its answers count, not ours alone
             session.execute(delete(ResponseRow).where(ResponseRow.assignment_id == assignment.id))
-        whole = known.answers[assignment.id, "platform"] = dict(submission.fields)
-        known.answers_new.append({"assignment_id": assignment.id, "source": "platform", "fields": whole})
+        kept = {name: value[:LONGEST] for name, value in submission.fields.items()}
+        known.answers[assignment.id, "platform"] = kept
+        known.answers_new.append({"assignment_id": assignment.id, "source": "platform", "fields": kept})
     verdict = "known"
     if found.row_id is None:
         assignment.excluded = submission.unreadable or NO_FORM

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from flask import Flask, current_app, request
+from flask import Flask, current_app
 from flask.templating import Environment
 from jinja2 import Template
 from sqlalchemy import Engine
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.wrappers import Response
 
@@ -29,7 +29,6 @@ from humaneval.market.pages import frames as frame_pages
 from humaneval.market.pages import requesters, worker_site
 from humaneval.market.pages.crowds import Crowds
 from humaneval.market.pages.frames import APART
-from humaneval.market.pages.sent import MOST_FIELDS, is_too_costly
 from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
 from humaneval.market.protocol.addresses import check_frames, check_site, origin_of
 from humaneval.market.protocol.answer_xml import MOST_BYTES as LARGEST_ANSWER
@@ -39,7 +38,7 @@ from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
 from humaneval.server_logs import log_rarely
 from humaneval.store.types import now
-from humaneval.web_server import QuietFlask
+from humaneval.web_server import MOST_FIELDS, QuietFlask
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -160,18 +159,9 @@ def _application(site: WorkerSite, config: Mapping[str, object]) -> Flask:
         MAX_FORM_PARTS=MOST_FIELDS,
     )
     app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
-    app.before_request(_refuse_costly_forms)
     site.serve(app)
     app.register_blueprint(frame_pages.blueprint)
     return app
-
-
-def _refuse_costly_forms() -> None:
-    """Refuse a form of too many fields or escapes before it is read: millions fit into four megabytes."""
-    short = (request.content_length or 0) <= MOST_BYTES
-    encoded = short and request.mimetype == "application/x-www-form-urlencoded"
-    if is_too_costly(request.query_string) or (encoded and is_too_costly(request.get_data())):
-        raise RequestEntityTooLarge
 
 
 class _ByHost:

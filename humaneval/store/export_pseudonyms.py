@@ -8,6 +8,7 @@ worker stays one.
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
@@ -20,6 +21,8 @@ from humaneval.store.tables import MetaRow, StudyRow
 
 PSEUDONYM_KEY = "pseudonym key"
 """The database's own secret, which is made with its first worker."""
+TELLING = 5
+"""Characters: an id of this length or more is not left in a comment."""
 
 
 class StudyNames:
@@ -64,11 +67,27 @@ def published_columns(
 
 
 def published_comments(session: Session, study: StudyRow, *, ids: bool = False) -> list[dict[str, Any]]:
-    """The comments of a study, in the same way."""
+    """The comments of a study, in the same way. People write their ids there: `…` stands for them."""
     lines = comment_lines(session, commented(session, study))
+    for line in lines:
+        own = line.pop("ids")
+        if not ids:
+            line["comment"] = without_ids(line["comment"], own)
     columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
     given = published(session, study, columns, ids=ids) if lines else {}
     return [dict(zip(given, line, strict=True)) for line in zip(*given.values(), strict=True)]
+
+
+def without_ids(text: str, ids: Iterable[str]) -> str:
+    """A text without these ids, however their letters are written, and without the parts that we joined: a
+    study and a panel's id of a person, a panel's session and a number of our own. Shorter ones tell little.
+
+    >>> without_ids("i am a1b2c3d4, in S-123", ["study 7 A1B2C3D4", "S-123-0123456789abcdef", "s"])
+    'i am …, in …'
+    """
+    parts = {part for each in ids for part in (each, each.rpartition(" ")[2], each.rpartition("-")[0])}
+    telling = sorted((re.escape(part) for part in parts if len(part) >= TELLING), key=len, reverse=True)
+    return re.sub("|".join(telling), "…", text, flags=re.IGNORECASE) if telling else text
 
 
 def to_the_second(moment: datetime | str | None) -> str | None:

@@ -25,6 +25,7 @@ from humaneval.store.tables import (
     RowRow,
     StoryRow,
     StudyRow,
+    WorkerIdentityRow,
     WorkerRow,
 )
 from humaneval.text import Answerers
@@ -202,7 +203,8 @@ def commented(session: Session, study: StudyRow) -> list[int]:
 
 
 def comment_lines(session: Session, answers: Iterable[int]) -> list[dict[str, Any]]:
-    """What is in the comment box of these answers, one mapping a comment, in their order."""
+    """What is in the comment box of these answers, one mapping a comment, in their order. `ids` are those of
+    the person and the form, as the platform knows them."""
     found = []
     for some in batches(answers, ASKED_FOR):
         lines = session.execute(
@@ -213,13 +215,19 @@ def comment_lines(session: Session, answers: Iterable[int]) -> list[dict[str, An
                 AssignmentRow.external_id,
                 AssignmentRow.submitted_at,
                 AnswerRow.fields,
+                WorkerIdentityRow.external_id,
+                HitRow.external_id,
             )
             .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
             .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id, isouter=True)
             .where(AnswerRow.id.in_(some))
         ).all()
-        of = {line.id: line for line in lines}
-        for _, worker, endpoint, assignment, submitted, fields in (of[each] for each in some if each in of):
+        of = {line[0]: line for line in lines}
+        for _, worker, endpoint, assignment, submitted, fields, person, hit in (
+            of[each] for each in some if each in of
+        ):
             found.append(
                 {
                     "worker": worker,
@@ -227,6 +235,7 @@ def comment_lines(session: Session, answers: Iterable[int]) -> list[dict[str, An
                     "assignment": assignment,
                     "submitted_at": _iso(submitted),
                     "comment": _comment(fields),
+                    "ids": [each for each in (person, assignment, hit) if each],
                 }
             )
     return found

@@ -16,6 +16,7 @@ from humaneval.crowd.answers import (
     COMMENT,
     CONSENT,
     FORM,
+    LONGEST,
     PRACTICE,
     answer_field,
     seconds_field,
@@ -215,7 +216,7 @@ def known_fields(posted: MultiDict[str, str], work: Work) -> dict[str, str]:
         names += [unscored_field(name, PRACTICE) for name in asked]
     for place in range(1, work.passages + 1):
         names += [*(answer_field(name, place) for name in asked), seconds_field(place)]
-    clean = {name: without_refused(_one(posted.getlist(name)))[:2000] for name in names if name in posted}
+    clean = {name: without_refused(_one(posted.getlist(name)))[:LONGEST] for name in names if name in posted}
     return {FORM: work.form_hash, **{name: value for name, value in clean.items() if value}}
 
 

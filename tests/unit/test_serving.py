@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flask import request
 from waitress import wasyncore
 
 import humaneval
@@ -29,7 +30,15 @@ from humaneval.server_logs import log_rarely
 from humaneval.web import prolific_check
 from humaneval.web.hits_in_hand import Asker
 from humaneval.web.prolific_check import AT_ONCE, TOO_MANY, Checker
-from humaneval.web_server import Servers, _Channel, _Dispatcher, listen, until_told
+from humaneval.web_server import (
+    MOST_HEADER_BYTES,
+    QuietFlask,
+    Servers,
+    _Channel,
+    _Dispatcher,
+    listen,
+    until_told,
+)
 from tests.pace import PATIENCE
 
 
@@ -191,6 +200,7 @@ def test_what_a_stranger_sends_leaves_no_address_in_the_log(caplog: pytest.LogCa
             "GET / HTTP/1.1\r\n: x",
         ):
             assert answer(asked) == b"400", asked
+        assert answer("GET / HTTP/1.1\r\na: " + "b" * MOST_HEADER_BYTES) == b"431"
     assert caplog.messages == []
     for _ in range(2):
         assert answer("GET /a-persons-id HTTP/1.1") == b"500"  # in _hello: it is no number
@@ -199,6 +209,18 @@ def test_what_a_stranger_sends_leaves_no_address_in_the_log(caplog: pytest.LogCa
     (line,) = caplog.messages
     assert "ValueError" in line
     assert not {"a-persons-id", "127.0.0.1"} & set(re.findall(r"[\w.-]+", caplog.text))
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [(b"%ff" * 10_000, 200), (b"%ff" * 10_001, 413), (b"%41" * 10_001, 200), (b"&" * 5000, 413)],
+)
+def test_a_form_that_costs_much_to_read_is_refused_before_that(form: bytes, status: int) -> None:
+    app = QuietFlask(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = 100_000
+    app.add_url_rule("/", view_func=lambda: str(len(request.form)), methods=["POST"])
+    kind = "application/x-www-form-urlencoded"
+    assert app.test_client().post("/", data=form, content_type=kind).status_code == status
 
 
 def test_a_slow_connection_gives_way() -> None:

@@ -28,6 +28,7 @@ from botocore.session import Session as BotocoreSession
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import PlatformError
 from humaneval.text import command, quoted
+from humaneval.timed_replies import is_loopback
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
@@ -150,7 +151,13 @@ def _session(endpoint: Endpoint, profile: str) -> Any:
 
 
 def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTurkClient:
-    config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
+    config = Config(
+        retries=retries,
+        connect_timeout=10,
+        read_timeout=60,
+        user_agent_extra="humaneval",
+        proxies={} if is_loopback(endpoint.api_url) else None,  # None: those of the environment
+    )
     key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
     pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
     client = session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)

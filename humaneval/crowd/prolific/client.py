@@ -10,7 +10,6 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, MutableSet
 from functools import partial
-from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -34,7 +33,7 @@ from humaneval.crowd.prolific.replies import (
 )
 from humaneval.errors import PlatformError, SettingsError
 from humaneval.text import quoted
-from humaneval.timed_replies import connection_pools
+from humaneval.timed_replies import connection_pools, is_loopback
 
 PAGE_SIZE = 100
 """Larger pages of submissions are not known to work."""
@@ -57,19 +56,6 @@ _NEVER_SENT: tuple[type[HTTPError], ...] = (
     NameResolutionError,
     LocationValueError,
 )
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an address is of this machine.
-
-    >>> [is_loopback(url) for url in ("http://127.0.0.1:9", "https://api.prolific.com", "http://localhost.example")]
-    [True, False, False]
-    """
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class WithHeader(NamedTuple):

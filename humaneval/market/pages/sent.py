@@ -5,20 +5,14 @@ from __future__ import annotations
 import json
 import re
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote_to_bytes
+from urllib.parse import parse_qsl
 
 from flask import Request
 
 from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.protocol.http import NOT_ACCEPTED
 from humaneval.market.protocol.refusals import NotPossibleError
-
-MOST_FIELDS = 5000
-MOST_ESCAPES = 200_000
-"""Of bytes in an encoded form. Each takes a microsecond and a hundred bytes to read, so a million would hold
-up everybody else."""
-MOST_NO_TEXT = 10_000
-"""Of them if they are no UTF-8: then each takes six times as long."""
+from humaneval.web_server import MOST_ESCAPES, MOST_FIELDS, is_too_costly
 
 _ID = "assignmentId"
 
@@ -58,19 +52,6 @@ def read_sent(request: Request) -> Sent:
         answered = {each.name for each in body}
         address = [each for each in address if each.name not in answered and _plain(each.name) not in _OURS]
     return Sent(assignment_id, [each for each in (*body, *address) if each.name not in (_ID, found.name)])
-
-
-def is_too_costly(form: bytes) -> bool:
-    """Whether an encoded form or query has more fields or escaped bytes than are read."""
-    escapes = form.count(b"%")
-    if form.count(b"&") >= MOST_FIELDS or escapes > MOST_ESCAPES:
-        return True
-    if escapes > MOST_NO_TEXT:
-        try:
-            unquote_to_bytes(form).decode()
-        except UnicodeDecodeError:
-            return True
-    return False
 
 
 def _body(request: Request) -> list[Field]:

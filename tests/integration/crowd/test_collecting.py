@@ -397,3 +397,15 @@ def test_C29_what_workers_write_arrives_as_they_wrote_it(
     with reading(sqlite_engine) as session:
         kept = {row.source: row.fields["comment"] for row in session.query(AnswerRow)}
     assert kept == {"server": value, "platform": value}
+
+
+def test_of_what_is_sent_past_our_server_each_field_is_kept_up_to_a_length(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    sent = {**form_fields(sqlite_engine, 2), "comment": "ö" * 3000}
+    person("Ada").accept(up.preview).submit_directly(sent)
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 1
+    with reading(sqlite_engine) as session:
+        kept = {row.source: row.fields for row in session.query(AnswerRow)}
+    assert kept == {"platform": {**sent, "comment": "ö" * 2000}}

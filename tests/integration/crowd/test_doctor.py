@@ -180,6 +180,18 @@ def test_the_form_server_is_asked_at_the_way_that_people_come() -> None:
     assert said == [f"{url}/{way}/health says: HTTP 404" for way in ("form", "take", "prolific")]
 
 
+def test_a_proxy_of_the_environment_is_for_other_machines(
+    study: Engine, platform: MTurk, form_server: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    found = findings(study, MTurk(platform.endpoint), form_server(study).url)
+    assert found["Form server"].ok
+    assert found["Keys"].ok
+    assert "s from local" in found["Clock"].detail
+
+
 def test_another_server_in_our_place_and_none_at_all_are_found(study: Engine, platform: MTurk) -> None:
     assert not findings(study, platform, platform.endpoint.api_url)["Form server"].ok
     with proxy({}, b"<h1>It works!</h1>") as url:

@@ -74,7 +74,7 @@ def taken(
         send(
             begin(panel(link, f"{PERSON}{number}", f"{SESSION}{number}")),
             1 + number,
-            comment="=1+cmd|'/C'!A0",
+            comment=f"=1+cmd|'/C'!A0 by {PERSON}{number} of {SESSION}{number}",
         )
     monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     return sqlite_engine
