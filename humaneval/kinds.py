@@ -78,7 +78,7 @@ def _fault_in(made: object) -> str:
             return "a generator whose name is no str, or whose provenance is no Provenance"
         if not isinstance(from_where.kind, str) or not isinstance(from_where.seed, int):
             return "a provenance whose kind is no str, or whose seed is no int"
-        if why := no_json(asdict(from_where), finite=False):
+        if why := no_json(asdict(from_where)):
             return f"a provenance that is no JSON: {why}"
     return ""
 

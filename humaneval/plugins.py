@@ -81,10 +81,10 @@ def _place(error: BaseException, package: str) -> str:
     return f" ({Path(inside[-1].filename).name}, line {inside[-1].lineno})" if inside else ""
 
 
-def no_json(value: Any, *, finite: bool = True) -> str:
-    """Why JSON cannot hold a value; empty if it can. With `finite`, NaN and infinity are no JSON."""
+def no_json(value: Any) -> str:
+    """Why JSON cannot hold a value; empty if it can. NaN and infinity are replaced where they are kept."""
     try:
-        json.dumps(value, allow_nan=not finite)
+        json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         return str(error).splitlines()[0][:200]
     return ""

@@ -213,9 +213,13 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
 
 
 def _kept(extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What a generator reports about an infill, or how large it is if that is no report."""
+    """What a generator reports about an infill, or how large it is if that is no report. NaN and infinity, as
+    models of half precision compute, are nothing: no JSON has them."""
     size = len(str(extra))
-    return dict(extra) if size <= LONGEST_EXTRA else {"not kept": f"{size:,} characters"}
+    if size > LONGEST_EXTRA:
+        return {"not kept": f"{size:,} characters"}
+    kept: dict[str, Any] = json.loads(json.dumps(dict(extra)), parse_constant=lambda _: None)
+    return kept
 
 
 def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful | None:

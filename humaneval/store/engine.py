@@ -134,7 +134,8 @@ def _refuse_encoding(engine: Engine, connection: Any, _record: object) -> None:
         connection.close()
         raise StoreError(
             f"the database {shown(engine.url)} has the encoding {encoding}, which cannot hold all texts",
-            "Make another with `createdb -E UTF8 -T template0 NAME`, and name it with --database.",
+            "Make another with `createdb -E UTF8 -T template0 NAME`, and name it with --database. What this"
+            " one holds, pg_dump and psql bring there.",
         )
 
 

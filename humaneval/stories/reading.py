@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +26,8 @@ FEW_STORIES = 3
 MOST_TRIED = 1_000_000
 """So long a text, in characters, is read again with other numbers of sentences, if it makes no stories."""
 LOOKED_AT = 500
-"""So many of its lines are read again at first: a number that makes none of them stories is left at once."""
+"""So many of its lines are read again at first, if every number is tried: one that makes hardly any stories
+of them is left at once."""
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
 
@@ -113,9 +113,11 @@ def _found(text: str, name: str, mapping: Mapping[str, str] | None, sentences: i
     else:
         if any(not record.trouble for record in usual.records):
             return usual
-    for wanted in _other_lengths(text, usual):
+    lengths = _other_lengths(text, usual)
+    for wanted in lengths:
         try:
-            if _are_stories(_records(text, name, mapping, wanted, LOOKED_AT)):
+            some = LOOKED_AT if len(lengths) > 2 else None
+            if not some or _are_stories(_records(text, name, mapping, wanted, some), least=0):
                 found = _records(text, name, mapping, wanted)
                 if _are_stories(found):
                     return found
@@ -126,9 +128,9 @@ def _found(text: str, name: str, mapping: Mapping[str, str] | None, sentences: i
     return usual
 
 
-def _are_stories(found: Records) -> bool:
+def _are_stories(found: Records, least: float = 0.5) -> bool:
     sound = [not record.trouble for record in found.records]
-    return sum(sound) >= FEW_STORIES and 2 * sum(sound) > len(sound)
+    return sum(sound) >= FEW_STORIES and sum(sound) > least * len(sound)
 
 
 def _other_lengths(text: str, usual: Records | InputError) -> list[int]:
@@ -143,14 +145,18 @@ def _other_lengths(text: str, usual: Records | InputError) -> list[int]:
 
 
 def _records(
-    text: str, name: str, mapping: Mapping[str, str] | None, wanted: int, first: int | None = None
+    text: str, name: str, mapping: Mapping[str, str] | None, wanted: int, some: int | None = None
 ) -> Records:
-    """The records of the `first` lines, or values of JSON, or of all."""
+    """All records, or those of `some` lines or values of JSON: the first ones, but of plain text those in its
+    middle, which has what most of the text has, wherever that begins."""
     if looks_like_json(text):
-        return read_json(text, name, mapping, wanted, first)
-    if first:
-        text = "".join(islice(lines_of(text), first))
-    if delimiter := delimiter_of(text, mapping):
+        return read_json(text, name, mapping, wanted, some)
+    delimiter = delimiter_of(text, mapping)
+    if some:
+        lines = list(lines_of(text))
+        start = 0 if delimiter else max(0, (len(lines) - some) // 2)
+        text = "".join(lines[start : start + some])
+    if delimiter:
         return read_table(text, name, delimiter, mapping, wanted)
     if not mapping and (titled := read_titled_lines(text, wanted)):
         return titled

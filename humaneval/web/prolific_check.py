@@ -84,7 +84,9 @@ class _Turns:
         with self._changed:
             if len(self._unknown) >= MOST_ADDRESSES:
                 self._unknown.clear()
-            self._unknown[address] = max(0, self._unknown[address] + (-1 if known else 1))
+            unknown = self._unknown[address] + (-1 if known else 1)
+            # No more, or one flood would hold up a whole proxy's people for the rest of the server's life.
+            self._unknown[address] = min(2 * UNKNOWN_IDS, max(0, unknown))
 
 
 class Checker:

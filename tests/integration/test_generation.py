@@ -266,6 +266,20 @@ def test_what_a_generator_reports_without_end_is_not_kept(sqlite_engine: Engine)
     assert kept.extra == {"not kept": "120,024 characters"}
 
 
+def test_infinity_and_what_is_no_number_are_reported_as_nothing(engine: Engine) -> None:
+    add_stories(engine, [STORY])
+    said = {"logprob": float("nan"), "each": [float("-inf"), -0.5], "id": "NaN"}
+    run(
+        engine,
+        Writer(answers=lambda blank: Infill(blank, "It rained.", extra=said)),
+        blanks_of([STORY], (4,)),
+    )
+    with reading(engine) as session:
+        assert session.scalars(select(InfillRow.extra)).all() == [
+            {"logprob": None, "each": [None, -0.5], "id": "NaN"}
+        ]
+
+
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 24, 30])
 def test_shards_cover_each_blank_once_and_keep_stories_whole(stories: tuple[Story, ...], parts: int) -> None:
     shards = [blanks_of(stories, POSITIONS, 2, shard=Shard(i, parts)) for i in range(1, parts + 1)]

@@ -315,6 +315,9 @@ def test_an_address_of_many_unknown_ids_has_one_turn_at_prolific(monkeypatch: py
     assert [turns.take(each) for each in ("many", "many", "other")] == [True, False, True]
     turns.heard("many", known=True)
     assert turns.take("many")
+    for known in [False] * 99 * prolific_check.UNKNOWN_IDS + [True] * (prolific_check.UNKNOWN_IDS + 1):
+        turns.heard("flood", known=known)
+    assert [turns.take("flood") for _ in range(2)] == [True, True]
 
 
 def test_prolific_is_asked_nothing_before_the_time_that_it_names() -> None:

@@ -696,7 +696,7 @@ def test_a_file_whose_stories_all_have_another_length_is_read(
     assert not read.problems
 
 
-def test_other_lengths_are_tried_on_the_start_of_a_long_file(
+def test_other_lengths_are_tried_on_some_lines_of_a_long_file(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut: list[str] = []
@@ -713,6 +713,18 @@ def test_other_lengths_are_tried_on_the_start_of_a_long_file(
     told = [[f"Ann saw {word} at {at} o'clock." for at in range(10)] for word in range(reading.LOOKED_AT)]
     read = read_stories(write("\n\n".join("\n".join(one) for one in told)))
     assert [list(story.sentences) for story in read.stories] == told
+
+
+@pytest.mark.parametrize(("before", "sentences"), [(3, 4), (1, 4), (1, 9)])
+def test_most_stories_may_begin_late(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, before: int, sentences: int
+) -> None:
+    monkeypatch.setattr(reading, "LOOKED_AT", 10)
+    few, many = [
+        [" ".join(f"Ann saw {word} at {at}:{number}." for at in range(length)) for number in range(lines)]
+        for word, length, lines in (("hail", before, 12), ("rain", sentences, 18))
+    ]
+    assert len(read_stories(write("\n".join([*few, *many]))).stories) == len(many)
 
 
 def test_one_story_of_five_makes_the_others_wrong(write: Callable[..., Path]) -> None:
