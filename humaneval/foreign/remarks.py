@@ -70,8 +70,8 @@ def _unequal(frame: pd.DataFrame) -> str:
     if not fewer:
         return ""
     return (
-        f"{fewer} of {counted(len(judged), 'worker')} judged fewer than the {generators} generators. The file"
-        " does not say how many they were shown, so no worker is left out as incomplete. A column"
+        f"{fewer:,} of {counted(len(judged), 'worker')} judged fewer than the {generators} generators. The"
+        " file does not say how many they were shown, so no worker is left out as incomplete. A column"
         " row_passages would say it"
     )
 
