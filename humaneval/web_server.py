@@ -49,7 +49,6 @@ SECONDS_TO_ASK = 3.0
 SECONDS_TO_READ = 10.0
 """The same for one that does not read its answer."""
 LOOK_SECONDS = 0.5
-MOST_HEADER_BYTES = 64 * 1024
 MOST_UNSENT = 256 * 1024
 """Threads leave smaller answers to the loop to send: at each call, another one would compute first."""
 BACKLOG = 256
@@ -139,7 +138,6 @@ class Servers:
             map=self._map,
             sockets=[listening],
             threads=threads,
-            max_request_header_size=MOST_HEADER_BYTES,
             connection_limit=self._most,
             max_request_body_size=most_bytes,
             inbuf_overflow=most_bytes + 1,

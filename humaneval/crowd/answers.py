@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -124,6 +125,35 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         return None
     return round(seconds, 3) if 0 <= seconds <= MAX_SECONDS else None
+
+
+def seconds_of(
+    ours: Mapping[int, Given], theirs: Mapping[int, Given], opened: datetime | None, answered: datetime | None
+) -> dict[int, float | None]:
+    """The seconds of each answer of theirs: those of our copy if it has them. Anybody may send others, so all
+    together are at most for how long the form was open by our own clock, if we know.
+
+    >>> at = datetime(2026, 12, 1)
+    >>> ours, theirs = {1: Given(1, {}, 6.0)}, {1: Given(1, {}), 2: Given(2, {}, 2.0), 3: Given(3, {})}
+    >>> seconds_of(ours, theirs, at, at.replace(second=4))
+    {1: 3.0, 2: 1.0, 3: None}
+    """
+    found = {}
+    for place, given in theirs.items():
+        copy = ours.get(place, given)
+        found[place] = given.seconds if copy.seconds is None else copy.seconds
+    whole = sum(each or 0.0 for each in found.values())
+    really = (answered - opened).total_seconds() if opened and answered else whole
+    share = really / whole if 0 <= really < whole else 1.0
+    return {place: None if each is None else round(each * share, 3) for place, each in found.items()}
+
+
+def in_words(given: Given | None) -> str:
+    """An answer in a few words."""
+    if given is None:
+        return "none"
+    numbers = given.answer.items()
+    return ", ".join(str(number) if len(numbers) == 1 else f"{name} {number}" for name, number in numbers)
 
 
 def fields_from_xml(xml: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.answers import CONSENT, FORM, LONGEST, Given, read_answers
+from humaneval.crowd.answers import CONSENT, FORM, LONGEST, in_words, read_answers, seconds_of
 from humaneval.crowd.costs import rejection_done, reward_paid
 from humaneval.crowd.forgotten import left_alone
 from humaneval.crowd.outbox import TOGETHER, hold_study
@@ -357,10 +357,14 @@ def _store_responses(
     counts = {place.place: place.sentences for place in places}
     ours, theirs = read_answers(server or {}, asked, counts).given, read_answers(fields, asked, counts).given
     differences = list(doubts)
+    opened = None if assignment.by_program else assignment.opened_at
+    seconds = seconds_of(ours, theirs, opened, assignment.answered_at)
     for place in places:
         given, copy = theirs.get(place.place), ours.get(place.place)
         if server is not None and (given.answer if given else {}) != (copy.answer if copy else {}):
-            differences.append(f"passage {place.place}: platform {_told(given)}, our server {_told(copy)}")
+            differences.append(
+                f"passage {place.place}: platform {in_words(given)}, our server {in_words(copy)}"
+            )
         if given is None:
             continue
         known.responses_new.append(
@@ -369,7 +373,7 @@ def _store_responses(
                 "passage_id": place.passage_id,
                 "place": place.place,
                 **asked.stored(given.answer),
-                "seconds": copy.seconds if copy is not None and copy.seconds is not None else given.seconds,
+                "seconds": seconds[place.place],
                 "shown_hash": place.shown_hash,
                 "source": "both" if copy is not None else "platform",
             }
@@ -379,14 +383,6 @@ def _store_responses(
         differences.append("no consent came with the answers")
     assignment.differences = "; ".join(differences)
     return server is not None
-
-
-def _told(given: Given | None) -> str:
-    """An answer in a few words."""
-    if given is None:
-        return "none"
-    numbers = given.answer.items()
-    return ", ".join(str(number) if len(numbers) == 1 else f"{name} {number}" for name, number in numbers)
 
 
 def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, submission: Submission) -> None:

@@ -41,6 +41,8 @@ THREADS, COMPUTING = 64, 4
 platform, or a model on the requester's pages. While the writer commits for some, it gathers the next."""
 MOST_BYTES = 2 * MAX_FORM_BYTES
 """Up to this, a page says that a form is too long. More is refused before it has come."""
+MOST_HEADER_BYTES = 64 * 1024
+"""Of an address with its headers. At the marketplace, answers may come in the address."""
 
 
 LOGS = (
@@ -179,6 +181,7 @@ def _serving(app: Flask, host: str, port: int) -> Iterator[_Serving]:
             threads=THREADS,
             computing=COMPUTING,
             most_bytes=MOST_BYTES,
+            max_request_header_size=MOST_HEADER_BYTES,
             rank=_rank,
             ident="humaneval",
             clear_untrusted_proxy_headers=False,

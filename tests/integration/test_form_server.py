@@ -34,7 +34,7 @@ from humaneval.store.engine import reading, store_errors, writing
 from humaneval.store.identity import DATABASE_ID, Identity
 from humaneval.store.migrate import backup
 from humaneval.store.tables import AnswerRow, HitRow, MetaRow
-from humaneval.web.app import MAX_FORM_BYTES, create_app, running
+from humaneval.web.app import MAX_FORM_BYTES, MOST_HEADER_BYTES, create_app, running
 from humaneval.web_server import Servers
 from tests.fixtures import signed
 from tests.forking.program import Program
@@ -335,10 +335,13 @@ def test_the_error_says_that_the_database_was_replaced(sqlite_engine: Engine) ->
         identity.check_file()
 
 
-def test_a_body_that_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> None:
+def test_what_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> None:
     with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
         browser.sendall(b"POST /form/x HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
         assert b" 413 " in browser.recv(1000).partition(b"\r\n")[0]
+    with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
+        browser.sendall(b"GET /form/x?" + b"a" * MOST_HEADER_BYTES)
+        assert b" 431 " in browser.recv(1000).partition(b"\r\n")[0]
     assert open_form.send(comment="x" * MAX_FORM_BYTES).status == 413
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from werkzeug.datastructures import MultiDict
 
-from humaneval.crowd.answers import Given, fields_from_xml, read_answers
-from humaneval.crowd.submissions import _told
+from humaneval.crowd.answers import Given, fields_from_xml, in_words, read_answers
 from humaneval.errors import InputError
 from humaneval.scoring.questions.question import Answer, load_question
 from humaneval.study.asked import Asked
@@ -185,6 +184,6 @@ def test_an_answer_is_stored_and_told_whole(
 ) -> None:
     assert asked.stored(answer) == columns
     assert asked.answer(answer[next(iter(answer))], columns.get("answer"), 5) == answer
-    assert _told(Given(1, answer)) == told
-    assert _told(None) == "none"
+    assert in_words(Given(1, answer)) == told
+    assert in_words(None) == "none"
     assert asked.said(answer, 5) == said

@@ -283,7 +283,7 @@ def test_differences_between_the_platforms_answers_and_ours_are_reported_and_the
 ) -> None:
     up = put_up(engine, design={"annotators": 4})
     work = person("Ada").accept(up.preview)
-    page = work.post(2, **{"seconds-1": "12.5"})
+    page = work.post(2, **{"seconds-1": "0.001"})
     form = page.form(action="/mturk/externalSubmit")
     work.person.browser.submit(page, form, {"choice-1": "4", "choice-3": "9"})
     found = collect_work(open_study_at(engine, "study", platform))
@@ -291,7 +291,7 @@ def test_differences_between_the_platforms_answers_and_ours_are_reported_and_the
         f"assignment {work.id}: passage 1: platform 4, our server 2; passage 3: platform none, our server 2",
     )
     assert [(line["order"], line["choice"], line["seconds"]) for line in responses(engine)] == [
-        (1, 4, 12.5),
+        (1, 4, 0.001),
         (2, 2, None),
         (4, 2, None),
     ]

@@ -21,7 +21,9 @@ from humaneval.simulated.browser import Browser, Page
 from humaneval.store import engine as store
 from humaneval.store.engine import reading, writing
 from humaneval.store.identity import DATABASE_ID
-from humaneval.store.tables import AnswerRow, HitRow, MetaRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow, MetaRow
+from humaneval.study.signs import signs_of
+from humaneval.study.stored import open_study
 from humaneval.web.app import create_app
 from tests.integration.link.people import LinkStudy, begin, form_on, heading, panel, send
 
@@ -246,3 +248,18 @@ def test_answers_come_back_if_the_database_is_another_study_s(engine: Engine, by
     said = send(page, 3)
     assert said.status == 503
     assert said.forms[0].values["choice-1"] == "3"
+
+
+def test_nobody_has_read_for_longer_than_the_form_was_open(
+    sqlite_engine: Engine, by_link: Callable[..., LinkStudy]
+) -> None:
+    study = by_link(sqlite_engine)
+    page = begin(study.open_link())
+    times = {name: "15" for name in form_on(page).values if name.startswith("seconds-")}
+    assert times
+    send(page, 1, **times)
+    study.collect()
+    with reading(sqlite_engine) as session:
+        (worker,) = session.scalars(select(AssignmentRow.worker_id))
+        (found,) = signs_of(session, open_study(sqlite_engine, "study"), [worker]).values()
+    assert "faster than anyone can read" in found
