@@ -357,8 +357,10 @@ def until_told(servers: Stoppable) -> Iterator[None]:
         before[closes] = signal.getsignal(closes)
 
     def stop(number: int, _frame: object) -> None:
-        for each, handler in before.items():
+        for each, handler in list(before.items()):
             signal.signal(each, signal.SIG_IGN if each == closes else handler)
+        if closes and number == closes:  # and stays so while the program closes its files
+            before.pop(closes, None)
         # Not in here: the main thread may have been interrupted with a lock that `stop` needs.
         _thread.start_new_thread(servers.stop, ())
 
@@ -367,7 +369,7 @@ def until_told(servers: Stoppable) -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in list(before.items()):
             signal.signal(number, handler)
 
 

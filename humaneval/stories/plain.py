@@ -77,7 +77,7 @@ def read_titled_lines(text: str, wanted: int = SENTENCES) -> Records | None:
     if width not in (2, 3) or any(line.strip(" ").count("\t") + 1 != width for _, line in lines):
         return None
     cells = [[cell.strip() for cell in line.strip(" ").split("\t")] for _, line in lines]
-    looked_at = cells[:_LOOKED_AT]
+    looked_at = cells[:: len(cells) // _LOOKED_AT + 1]  # as it may be sorted by length
     named = not any(" " in name and ends_a_sentence(name) for one in looked_at for name in one[:-1])
     whole = sum(len(_cut(one[-1], wanted).sentences) == wanted for one in looked_at)
     if not named or 2 * whole <= len(looked_at):

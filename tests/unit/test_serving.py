@@ -374,6 +374,7 @@ def test_a_terminal_that_closes_ends_the_work_in_order_unless_it_should_outlive_
             for _ in range(2):  # the shell and the system each send one
                 os.kill(os.getpid(), signal.SIGHUP)
             assert ending.asked(PATIENCE)
+        os.kill(os.getpid(), signal.SIGHUP)  # while the program closes its files
         assert not at_once.is_set()
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # `nohup`
         with until_told(Ending()):

@@ -720,11 +720,14 @@ def test_most_stories_may_begin_late(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, before: int, sentences: int
 ) -> None:
     monkeypatch.setattr(reading, "LOOKED_AT", 10)
+    monkeypatch.setattr(plain, "_LOOKED_AT", 10)
     few, many = [
         [" ".join(f"Ann saw {word} at {at}:{number}." for at in range(length)) for number in range(lines)]
         for word, length, lines in (("hail", before, 12), ("rain", sentences, 18))
     ]
     assert len(read_stories(write("\n".join([*few, *many]))).stories) == len(many)
+    titled = [f"t{number}\t{story}" for number, story in enumerate([*few, *many])]
+    assert len(read_stories(write("\n".join(titled)), sentences=sentences).stories) == len(many)
 
 
 def test_one_story_of_five_makes_the_others_wrong(write: Callable[..., Path]) -> None:
