@@ -80,7 +80,8 @@ def _difference(
     first = both.generator == codes[0]
     found = mean_difference(both.outcomes, first, both.worker, both.story, level)
     tested = paired_test(table, *at, alternative, decisive)
-    pairs = int(table.workers.pair(*at).counts.min(axis=1).sum())
+    counts = table.workers.counts
+    pairs = int(np.minimum(counts[:, at[0]], counts[:, at[1]]).sum())
     note, error = found.note, found.standard_error
     if not isinstance(found.interval, NotEstimable) and not isinstance(error, NotEstimable):
         by = two_way(both.worker, both.story, first.size)

@@ -3,103 +3,41 @@ once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError
-from humaneval.statistics.arrays import Codes, Floats, distinct, encoded, places
-
-SLAB = 2**22
-"""Numbers in the tables of clusters × generators that are filled at a time."""
-
-
-class Columns(NamedTuple):
-    """Clusters × generators, with cells that do not occur filled with 0."""
-
-    ones: Floats
-    counts: Floats
+from humaneval.statistics.arrays import Codes, Floats, encoded
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Cells of cluster and generator that occur: how many responses (`counts`), and how many of them have
-    outcome 1 (`ones`; of other numbers, their sum).
+    """Clusters × generators: how many responses (`counts`), and how many of them have outcome 1 (`ones`; of
+    other numbers, their sum)."""
 
-    A million clusters of a few responses each have few cells. All of them would take gigabytes for a hundred
-    generators.
-    """
-
-    key: Codes
-    """Cluster times generators + generator of each cell, rising."""
     ones: Floats
     counts: Floats
-    generators: int
-    of: dict[int, Codes]
-    """Where the cells of each generator stand."""
 
-    def pair(self, a: int, b: int) -> Columns:
-        """The columns of two generators, for the clusters in which either occurs."""
-        clusters = [self.key[self.of[code]] // self.generators for code in (a, b)]
-        rows = distinct(np.concatenate(clusters))
-        columns = Columns(np.zeros((rows.size, 2)), np.zeros((rows.size, 2)))
-        for column, code in enumerate((a, b)):
-            place, at = self.of[code], np.searchsorted(rows, clusters[column])
-            columns.ones[at, column] = self.ones[place]
-            columns.counts[at, column] = self.counts[place]
-        return columns
-
-    def totals(self) -> Columns:
-        """Sums over all clusters, by generator."""
-        generator = self.key % self.generators
-        ones, counts = (np.bincount(generator, by, self.generators) for by in (self.ones, self.counts))
-        return Columns(ones.astype(np.float64), counts.astype(np.float64))
-
-    def products(self, *of: Callable[[Floats, Floats], Floats]) -> Floats:
-        """Generators × generators: sums over the clusters of the products of two functions of `ones` and
-        `counts`, or of one with itself."""
-        total = np.zeros((self.generators, self.generators))
-        for slab in self._slabs():
-            made = [function(*slab) for function in of]
-            total += made[0].T @ made[-1]
-        return total
-
-    def _slabs(self) -> Iterator[Columns]:
-        clusters = int(self.key[-1]) // self.generators + 1 if self.key.size else 0
-        step = max(1, SLAB // self.generators)
-        for first in range(0, clusters, step):
-            low, high = (at * self.generators for at in (first, min(first + step, clusters)))
-            cells = slice(*np.searchsorted(self.key, (low, high)).tolist())
-            slab = Columns(np.zeros(high - low), np.zeros(high - low))
-            slab.ones[self.key[cells] - low] = self.ones[cells]
-            slab.counts[self.key[cells] - low] = self.counts[cells]
-            yield Columns(*(column.reshape(-1, self.generators) for column in slab))
-
-    def meat(self, means: Floats) -> Floats:
-        """Generators × generators: sums over clusters of the product of their sums of outcome − mean of the
-        generator."""
-        return self.products(lambda ones, counts: ones - counts * means)
+    def residuals(self, means: Floats) -> Floats:
+        """Sum over each cluster and generator of outcome − mean of the generator."""
+        return self.ones - self.counts * means
 
     def clusters(self) -> Floats:
         """Generators × generators: in how many clusters either of two occurs; the diagonal is for one
         alone."""
-        both = self.products(lambda ones, counts: (counts > 0).astype(np.float64))
-        alone = both.diagonal()
-        return np.asarray(alone[:, None] + alone[None, :] - both)
-
-    def shares(self, n: Floats) -> Floats:
-        """Generators × generators: sums over clusters of the product of their shares in the responses to each
-        of two generators (of `n`)."""
-        return self.products(lambda ones, counts: counts / n)
+        there = (self.counts > 0).astype(np.float64)
+        alone = there.sum(axis=0)
+        return np.asarray(alone[:, None] + alone[None, :] - there.T @ there)
 
     def effective(self, n: Floats) -> Floats:
         """Generators × generators: the effective number of clusters, (Σ m)² / Σ m². m is the share of a
         cluster in the responses to both of two generators (of `n`). The diagonal is for one alone."""
-        return _effective(self.shares(n))
+        shares = self.counts / n
+        return _effective(shares.T @ shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +73,18 @@ class Cells:
         """Generators × generators: sums over pairs of worker and story of the product of their residual
         sums."""
         means = self.means
-        meat = self.both.meat(means)
-        ones, counts = self.both.totals()
+        repeated = self.both.residuals(means)
+        meat = np.asarray(repeated.T @ repeated)
+        ones, counts = self.both.ones.sum(axis=0), self.both.counts.sum(axis=0)
         own = ones * (1.0 - means) ** 2 + (counts - ones) * means**2
         meat[np.diag_indices_from(meat)] += self.squares() - own
         return meat
 
     def both_effective(self) -> Floats:
         """Generators × generators: effective number of pairs of worker and story, as in `Sums.effective`."""
-        products = self.both.shares(self.n)
-        single = self.n - self.both.totals().counts
+        shares = self.both.counts / self.n
+        products = shares.T @ shares
+        single = self.n - self.both.counts.sum(axis=0)
         products[np.diag_indices_from(products)] += single / self.n**2
         return _effective(products)
 
@@ -196,10 +136,11 @@ def cells(
 
 
 def _sums(y: Floats, cluster: Codes, generator: Codes, generators: int) -> Sums:
-    key, at = np.unique(cluster * generators + generator, return_inverse=True)
-    # Without responses, bincount gives whole numbers.
-    ones, counts = (np.bincount(at, by, key.size).astype(np.float64) for by in (y, None))
-    return Sums(key, ones, counts, generators, places(key % generators))
+    key = cluster * generators + generator
+    size = (int(cluster.max()) + 1) * generators if cluster.size else 0
+    ones = np.bincount(key, weights=y, minlength=size).reshape(-1, generators).astype(np.float64)
+    counts = np.bincount(key, minlength=size).reshape(-1, generators).astype(np.float64)
+    return Sums(ones, counts)
 
 
 def _repeated(y: Floats, worker: Codes, story: Codes, generator: Codes, generators: int) -> Sums:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from humaneval.statistics.cells import Cells, Columns
+from humaneval.statistics.cells import Cells, Sums
 from humaneval.statistics.sign_flips import Alternative, FlipTest, Whole, largest, sign_flip_test
 from humaneval.statistics.two_way import t_test
 
@@ -49,17 +49,19 @@ def paired_test(
     and the mid-p is taken. The exact p of so few possible sums is too large: near 5 or 95 % it rejects .3 %
     of null studies. `decisive`: the p-values that decide a verdict; see `sign_flip_test`.
     """
-    by_worker, by_story = table.workers.pair(a, b), table.stories.pair(a, b)
-    workers, stories = (len(columns.counts) for columns in (by_worker, by_story))
-    paired_once = bool((by_worker.counts == 1).all())
-    found = _flipped(table, by_worker, a, b, alternative, decisive)
+    counts = table.workers.counts
+    workers = int((counts[:, a] + counts[:, b] > 0).sum())
+    paired_once = bool((counts[:, a] == counts[:, b]).all() and counts[:, a].max() <= 1)
+    found = _flipped(table, table.workers, a, b, alternative, decisive)
     # Of other outcomes than 0 and 1 the flips of pairs are no McNemar's test, though the same one.
     paired_once = paired_once and table.binary
     name, deciding = MCNEMAR if paired_once else WITHIN_WORKER, workers
-    if by_story.counts.max() > 1:
-        found = largest(found, _flipped(table, by_story, a, b, alternative, decisive))
+    stories = table.stories.counts
+    if max(stories[:, a].max(), stories[:, b].max()) > 1:
+        by_story = _flipped(table, table.stories, a, b, alternative, decisive)
+        found = largest(found, by_story)
         name = MCNEMAR_AND_STORY if paired_once else WITHIN_BOTH
-        deciding = min(workers, stories)
+        deciding = min(workers, int((stories[:, a] + stories[:, b] > 0).sum()))
     note = ""
     if deciding <= HOPELESS and not name.startswith(MCNEMAR):
         note = f"With so few clusters ({deciding}), p cannot fall below {2.0 ** (1 - deciding):g}."
@@ -79,23 +81,24 @@ def or_t_test(tested: PairedTest, ratio: float, freedom: float, alternative: Alt
 
 
 def _flipped(
-    table: Cells, columns: Columns, a: int, b: int, alternative: Alternative, decisive: Sequence[float]
+    table: Cells, sums: Sums, a: int, b: int, alternative: Alternative, decisive: Sequence[float]
 ) -> FlipTest:
-    ones, counts = columns
+    counts = sums.counts[:, [a, b]]
     if np.array_equal(counts[:, 0], counts[:, 1]):
-        signs = (ones[:, 0] - ones[:, 1]).astype(np.int64)
-        return sign_flip_test(signs, alternative, mid=len(signs) >= FEW, decisive=decisive)
-    return sign_flip_test(contributions(table, columns, a, b), alternative, decisive=decisive)
+        enough = int((counts[:, 0] > 0).sum()) >= FEW
+        ones = sums.ones[:, a] - sums.ones[:, b]
+        return sign_flip_test(ones.astype(np.int64), alternative, mid=enough, decisive=decisive)
+    return sign_flip_test(contributions(table, sums, a, b), alternative, decisive=decisive)
 
 
-def contributions(table: Cells, columns: Columns, a: int, b: int) -> Whole:
+def contributions(table: Cells, sums: Sums, a: int, b: int) -> Whole:
     """Of each cluster to the difference of the scores, times n_a · n_b · (n_a + n_b), which makes it whole.
 
     A cluster adds its outcomes of 1 less those of a pooled share: (x_a − p·m_a)/n_a − (x_b − p·m_b)/n_b.
     """
     n_a, n_b = int(table.n[a]), int(table.n[b])
     n, x = n_a + n_b, int(table.ones[a] + table.ones[b])
-    ones, counts = (column.astype(np.int64) for column in columns)
+    ones, counts = sums.ones[:, [a, b]].astype(np.int64), sums.counts[:, [a, b]].astype(np.int64)
     if 4 * max(n_a, n_b) * max(n * int(np.abs(ones).max()), abs(x) * int(counts.max())) >= 2**63:
         # Python's own whole numbers, which have no end.
         ones, counts = ones.astype(object), counts.astype(object)

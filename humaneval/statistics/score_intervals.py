@@ -167,9 +167,9 @@ class _Facts:
 
     @classmethod
     def of(cls, table: Cells) -> _Facts:
-        one_way = table.workers.products(
-            lambda ones, counts: ones, lambda ones, counts: 1.0 - ones / np.maximum(counts, 1)
-        )
+        ones, counts = table.workers.ones, table.workers.counts
+        share = ones / np.maximum(counts, 1)
+        one_way = ones.T @ (1.0 - share)
         return cls(
             _variances(table),
             (one_way + one_way.T) / np.maximum(table.n, 1)[:, None],
@@ -197,9 +197,10 @@ def _variances(table: Cells) -> Floats:
     """Two-way variance of each score (diagonal) and of each difference of two scores (elsewhere)."""
     means, n = table.means, table.n
     total = np.zeros((n.size, n.size))
+    by_worker, by_story = (sums.residuals(means) for sums in (table.workers, table.stories))
     for meat, clusters, sign in (
-        (table.workers.meat(means), table.workers.effective(n), 1.0),
-        (table.stories.meat(means), table.stories.effective(n), 1.0),
+        (by_worker.T @ by_worker, table.workers.effective(n), 1.0),
+        (by_story.T @ by_story, table.stories.effective(n), 1.0),
         (table.both_meat(), table.both_effective(), -1.0),
     ):
         covariance = meat / np.outer(n, n)
@@ -223,9 +224,9 @@ def _difference(
 ) -> PairedDifference:
     means, n = table.means, table.n
     d = float(means[a] - means[b])
-    counts = table.workers.pair(a, b).counts
-    pairs = int(counts.min(axis=1).sum())
-    if np.array_equal(counts[:, 0], counts[:, 1]):
+    pairs = int(np.minimum(table.workers.counts[:, a], table.workers.counts[:, b]).sum())
+    counts = table.workers.counts
+    if np.array_equal(counts[:, a], counts[:, b]):
         discordant = float(facts.discordant[a, b])
     else:
         discordant = float(means[a] * (1.0 - means[b]) + means[b] * (1.0 - means[a]))

@@ -136,8 +136,8 @@ def test_contributions_are_whole_however_many_responses_there_are() -> None:
     rng = np.random.default_rng(4)
     worker, generator = rng.integers(0, 30, 400), rng.integers(0, 2, 400)
     table = cells(rng.random(400) < 0.4, worker, np.arange(400), generator)
-    sums = table.workers.pair(0, 1)
-    whole, means = contributions(table, sums, 0, 1), table.ones.sum() / table.n.sum()
+    whole = contributions(table, table.workers, 0, 1)
+    means, sums = table.ones.sum() / table.n.sum(), table.workers
     real = [(sums.ones[:, at] - means * sums.counts[:, at]) / table.n[at] for at in (0, 1)]
     scale = float(np.abs(whole).max() / np.abs(real[0] - real[1]).max())
     assert whole == pytest.approx((real[0] - real[1]) * scale)
