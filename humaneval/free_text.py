@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf
 
 from humaneval.domain import (
     Drawing,
@@ -160,12 +161,18 @@ def fill_text(
         put_together(
             text,
             [
-                Filled(gap.type, one.text, one.extra.get("logprob"), one.status, one.detail)
+                Filled(gap.type, one.text, _logprob(one), one.status, one.detail)
                 for gap, one in zip(text.gaps, fillings, strict=True)
             ],
         )
         for fillings in found
     )
+
+
+def _logprob(one: Filling) -> float | None:
+    """What a generator says of a filling. A model whose numbers overflowed knows nothing of it."""
+    said: float | None = one.extra.get("logprob")
+    return said if said is not None and -inf < said < inf else None
 
 
 def _fault_in(fillings: object, text: GappedText) -> str:

@@ -63,19 +63,16 @@ def test_generating_goes_on_where_a_kill_stopped_it(
     run(sqlite_engine, whole, blanks)
     (again,) = build(GeneratorRequest("lm", "killed", str(checkpoints["lm"]), "cpu"))
 
-    class Killed(BaseException):
-        pass
-
     def infill(given):
         for number, infill in enumerate(again.infill(given)):
             if number == 60:
-                raise Killed
+                raise KeyboardInterrupt
             yield infill
 
     dying = type(
         "Dying", (), {"name": "killed", "provenance": again.provenance, "infill": staticmethod(infill)}
     )()
-    with pytest.raises(Killed):
+    with pytest.raises(KeyboardInterrupt):
         run(sqlite_engine, dying, blanks)
     run(sqlite_engine, again, blanks)
     with reading(sqlite_engine) as session:

@@ -174,7 +174,7 @@ def test_a_mark_that_cannot_be_filled_is_refused_with_those_that_can() -> None:
             [[Filling("red"), Filling("blue", extra={"logprob": "low"})]],
             "a filling whose logprob is no number",
         ),
-        ([[Filling("red"), Filling("blue", extra={"logprob": float("nan")})]], "whose extra is no JSON"),
+        ([[Filling("red"), Filling("blue", extra={"model": object()})]], "whose extra is no JSON"),
         ([[Filling("red"), Filling("\ud83d")]], "a filling with half of a character"),
         (None, "raised TypeError: 'NoneType' object is not iterable"),
     ],
@@ -186,6 +186,16 @@ def test_what_is_no_filling_is_refused_and_its_generator_is_named(fillings: obje
 
     with pytest.raises(InputError, match=f"^generator 'writer' .*{said}"):
         fill_text(Wrong(), "A [word] and a [word].")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("-inf")])
+def test_a_model_whose_numbers_overflow_gives_no_log_probability(number: float) -> None:
+    class Overflowing(Writer):
+        def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
+            return ((Filling("red", extra={"logprob": number}),) for _ in texts)
+
+    (found,) = fill_text(Overflowing(), "A [word].")
+    assert (str(found), found.logprob) == ("A red.", None)
 
 
 def test_the_control_fills_any_text_the_same_for_the_same_seed() -> None:
