@@ -9,6 +9,7 @@ import click
 
 from humaneval.cli.context import say
 from humaneval.cli.main import cli
+from humaneval.cli.output_files import OutPath
 from humaneval.running.demo import STUDY, run_demo
 from humaneval.text import command, shell_words
 
@@ -17,7 +18,7 @@ from humaneval.text import command, shell_words
 @click.option(
     "--out",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutPath(file_okay=False),
     default=Path("demo"),
     show_default=True,
     help="Folder for everything that the demo writes.",

@@ -9,15 +9,15 @@ from rich.table import Table
 
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.cli.generate import parse_options
+from humaneval.cli.rules import as_documents, kept, refuse_broken, told
+from humaneval.conformance import tried
 from humaneval.domain import Generator, GeneratorRequest
 from humaneval.errors import InputError
-from humaneval.infills.conformance import RULES, Finding, Trial
-from humaneval.infills.conformance import check as try_rules
+from humaneval.infills.conformance import RULES, Trial
 from humaneval.infills.forget import forget as forget_generator
 from humaneval.infills.statuses import judge
 from humaneval.kinds import build, kinds
 from humaneval.plugins import calling
-from humaneval.progress import progress
 from humaneval.stories import bundled_stories
 from humaneval.text import counted
 
@@ -101,30 +101,13 @@ def check(
 
     trial = Trial(make, bundled_stories()[-count:])
     name = trial.generator.name
-    findings: list[Finding] = []
-    with progress(f"Trying {name}", len(RULES), unit="rules") as advance:
-        for finding in try_rules(trial):
-            findings.append(finding)
-            advance(1)
-            if not as_json:
-                mark = "fails" if finding.wrong else "–" if finding.skipped else "ok"
-                say(f"{mark:5}  {finding.rule:22} {finding.wrong or finding.skipped}".rstrip())
-    broken = [finding.rule for finding in findings if finding.wrong]
-    examples = [] if broken else [judge(infill) for infill in trial.together[-5:]]
+    findings = told(name, tried(trial, RULES), len(RULES), quiet=as_json)
+    examples = [] if any(one.wrong for one in findings) else [judge(one) for one in trial.together[-5:]]
     if as_json:
-        rules = [
-            {"rule": f.rule, "kept": None if f.skipped else not f.wrong, "why": f.wrong or f.skipped}
-            for f in findings
-        ]
         shown = [{"position": i.blank.position, "text": i.text, "status": str(i.status)} for i in examples]
-        emit({"generator": name, "rules": rules, "examples": shown})
-    elif not broken:
-        kept = sum(not finding.skipped for finding in findings)
-        say(f"\n{name} keeps all {kept} rules that apply to it. Infills that it wrote, by position:")
+        emit({"generator": name, "rules": as_documents(findings), "examples": shown})
+    elif examples:
+        say(f"{kept(name, findings)} Infills that it wrote, by position:")
         for infill in examples:
             say(f"  {infill.blank.position}. [{infill.status}] {infill.text}")
-    if broken:
-        raise InputError(
-            f"{name} breaks {len(broken)} of {len(findings)} rules: {', '.join(broken)}",
-            "docs/generators.md says what each rule asks for.",
-        )
+    refuse_broken(name, findings, "docs/generators.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import emit, json_option, say
-from humaneval.cli.output_files import write_whole
+from humaneval.cli.output_files import OutPath, write_whole
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
 from humaneval.settings import CONFIG_FILE, config_text
@@ -20,7 +20,7 @@ STUDY_FILE = "study.toml"
 @click.option(
     "--out",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutPath(file_okay=False),
     default=Path(),
     help="Folder to write to. [default: this one]",
 )

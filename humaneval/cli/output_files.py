@@ -11,11 +11,24 @@ from humaneval.store.written_files import refuse_place as refuse_place
 from humaneval.store.written_files import write_whole as write_whole
 
 
-class OutFile(click.Path):
+class OutPath(click.Path):
+    """The name of a file or folder to write. An empty one, as of a variable that is not set, would mean the
+    working folder."""
+
+    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(path_type=Path, file_okay=file_okay, dir_okay=dir_okay)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class OutFile(OutPath):
     """The name of a file to write. What keeps it from being written is an error before anything is done."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path, dir_okay=False)
+        super().__init__(dir_okay=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))

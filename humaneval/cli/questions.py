@@ -8,12 +8,12 @@ import click
 from rich.table import Table
 
 from humaneval.cli.context import console, emit, json_option, say
+from humaneval.cli.rules import as_documents, kept, refuse_broken, told
+from humaneval.conformance import tried
 from humaneval.crowd.question_rules import PAGES
 from humaneval.encodings import read_toml
-from humaneval.errors import InputError, UsageError
-from humaneval.progress import progress
-from humaneval.scoring.questions.conformance import RULES, Finding, Trial
-from humaneval.scoring.questions.conformance import check as try_rules
+from humaneval.errors import UsageError
+from humaneval.scoring.questions.conformance import RULES, Trial
 from humaneval.scoring.questions.question import load_question, question_names
 
 
@@ -68,25 +68,10 @@ def check(name: str, answers: str, as_json: bool) -> None:
             f"--answers is not TOML: {error}", "Write for example --answers 'ties = true'."
         ) from None
     trial = Trial(name, load_question(name), values)
-    findings: list[Finding] = []
-    with progress(f"Trying {name}", len(RULES) + len(PAGES), unit="rules") as advance:
-        for finding in try_rules(trial, PAGES):
-            findings.append(finding)
-            advance(1)
-            if not as_json:
-                mark = "fails" if finding.wrong else "–" if finding.skipped else "ok"
-                say(f"{mark:5}  {finding.rule:12} {finding.wrong or finding.skipped}".rstrip())
-    broken = [finding.rule for finding in findings if finding.wrong]
+    rules = {**RULES, **PAGES}
+    findings = told(name, tried(trial, rules), len(rules), quiet=as_json)
     if as_json:
-        rules = [
-            {"rule": f.rule, "kept": None if f.skipped else not f.wrong, "why": f.wrong or f.skipped}
-            for f in findings
-        ]
-        emit({"question": name, "rules": rules})
-    elif not broken:
-        say(f"\n{name} keeps all {sum(not finding.skipped for finding in findings)} rules that apply to it.")
-    if broken:
-        raise InputError(
-            f"{name} breaks {len(broken)} of {len(findings)} rules: {', '.join(broken)}",
-            "docs/questions.md says what each rule asks for.",
-        )
+        emit({"question": name, "rules": as_documents(findings)})
+    elif not any(one.wrong for one in findings):
+        say(kept(name, findings))
+    refuse_broken(name, findings, "docs/questions.md")

@@ -265,7 +265,8 @@ def _drop_untried(session: Session, at: StudyAtPlatform) -> bool:
         OutboxRow.endpoint == at.endpoint,
         OutboxRow.operation.in_((PUBLISH, INVITE)),
     )
-    intents = session.scalars(planned.with_for_update()).all()
+    # In the order in which attempts lock them: otherwise two programs could wait for each other.
+    intents = session.scalars(planned.order_by(OutboxRow.id).with_for_update()).all()
     if any(intent.attempts for intent in intents):
         return False
     for row in (*intents, *hits_of(session, at.study, at.endpoint)):

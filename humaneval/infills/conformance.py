@@ -1,7 +1,6 @@
 """What every generator must do, as rules that can be tested: `humaneval generators check KIND`.
 
-A rule is a function that gets a `Trial` and returns what is wrong, or nothing. If the generator raises an
-exception, it breaks the rule under test, and the other rules are still tested.
+`humaneval.conformance` tries them.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
+from humaneval.conformance import NotTriedError
 from humaneval.domain import (
     POSITIONS,
     Blank,
@@ -25,7 +24,6 @@ from humaneval.domain import (
     verdict_on,
 )
 from humaneval.infills.asked import fault_of
-from humaneval.plugins import aside, raised
 from humaneval.text import normalise
 
 SAME_TEXTS = 0.98
@@ -44,18 +42,6 @@ CONTROL = (
     "<|fim_middle|>",
 )
 """Control strings of some models, used here as words of a story."""
-
-
-class Finding(NamedTuple):
-    """The result of a rule. `wrong` is empty if it is kept; `skipped` says why it does not apply."""
-
-    rule: str
-    wrong: str
-    skipped: str = ""
-
-
-class NotTriedError(Exception):
-    """Raised by a rule that does not apply to a generator. Its text says why."""
 
 
 @dataclass(frozen=True)
@@ -85,22 +71,6 @@ class Trial:
         if not isinstance(self.generator, FillsText):
             raise NotTriedError("it fills only stories")
         return self.generator
-
-
-def check(trial: Trial) -> Iterator[Finding]:
-    """Test every rule."""
-    for rule, tried in RULES.items():
-        try:
-            with aside():
-                wrong = tried(trial) or ""
-        except NotTriedError as reason:
-            yield Finding(rule, "", str(reason))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # whatever the generator raises is a finding
-            yield Finding(rule, f"raised {raised(error)}")
-        else:
-            yield Finding(rule, wrong)
 
 
 def order(trial: Trial) -> str | None:

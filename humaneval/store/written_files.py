@@ -14,6 +14,8 @@ from humaneval.store.files import LINKS, kept_in, make_private
 def refuse_place(path: Path, links: Collection[str] = ()) -> None:
     """Raise InputError if the folder of a file to write does not exist, or if in its place is what nobody can
     make again: a database, settings, keys, or personal links other than `links`, by their keys."""
+    if not path.name:
+        raise InputError(f"{path} is a folder", "Name a file in it.")
     if not path.parent.is_dir():
         raise InputError(
             f"{path} cannot be written: the folder {path.parent} does not exist",

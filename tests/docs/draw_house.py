@@ -81,6 +81,7 @@ GROUND = {
     "encodings",
     "limits",
     "plugins",
+    "conformance",
     "fees",
     "text",
     "domain",

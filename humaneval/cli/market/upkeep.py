@@ -9,6 +9,7 @@ import click
 
 from humaneval.cli.context import emit, json_option, say
 from humaneval.cli.market.options import database_option, existing_market, refuse_missing
+from humaneval.cli.output_files import OutPath
 from humaneval.market.events import kept_events
 from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import CHECK, HEAD, VERSIONS
@@ -19,7 +20,7 @@ from humaneval.store.engine import open_engine
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutPath(dir_okay=False),
     help="File to write. [default: a dated copy beside the database]",
 )
 @database_option

@@ -192,8 +192,8 @@ def _still_there(backups: tuple[str, ...], not_cleaned: tuple[str, ...], exports
     """Where deleted rows may still be read."""
     yield from not_cleaned
     for one in exports:
-        yield f"Written before, with these answers: {one}"
+        yield f"May hold these answers: {one}"
     for path in backups:
-        yield f"A backup still holds everything: {path}"
+        yield f"A backup may still hold everything: {path}"
     if not backups:
-        yield "Backups that lie elsewhere still hold everything."
+        yield "Backups that lie elsewhere may still hold everything."

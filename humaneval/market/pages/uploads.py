@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 from flask import Blueprint, Response
 
 from humaneval.market.pages.site import Answer, current_site
@@ -18,7 +20,8 @@ def fetch(token: str) -> Answer:
     if upload is None:
         return Response("This address is no longer valid.", 404, content_type="text/plain; charset=utf-8")
     response = Response(upload.content, content_type="application/octet-stream")
-    response.headers.set("Content-Disposition", "attachment", filename=upload.name)
+    name = PurePosixPath(upload.name.replace("\\", "/")).name or "file"  # a program may have sent a path
+    response.headers.set("Content-Disposition", "attachment", filename=name)
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response.headers["Cache-Control"] = "no-store"

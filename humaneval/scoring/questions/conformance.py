@@ -1,7 +1,6 @@
 """What every question must do, as rules that can be tested: `humaneval questions check NAME`.
 
-A rule is a function that gets a `Trial` and returns what is wrong, or nothing. If the question raises an
-exception, it breaks the rule under test, and the other rules are still tested.
+`humaneval.conformance` tries them.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from random import Random
 from statistics import fmean, stdev
 from typing import NamedTuple
 
+from humaneval.conformance import NotTriedError
 from humaneval.domain import MOST_SENTENCES, Role
 from humaneval.errors import SettingsError
-from humaneval.plugins import aside, raised
 from humaneval.scoring.questions.question import (
     Answer,
     Condition,
@@ -40,18 +39,6 @@ DRAWS = 400
 """Simulated answers to each passage."""
 APART = 5.0
 """In standard errors: so far a simulated mean may lie from the true score."""
-
-
-class Finding(NamedTuple):
-    """The result of a rule. `wrong` is empty if it is kept; `skipped` says why it does not apply."""
-
-    rule: str
-    wrong: str
-    skipped: str = ""
-
-
-class NotTriedError(Exception):
-    """Raised by a rule that does not apply to a question. Its text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +94,6 @@ class ShownAs(NamedTuple):
 
 
 Rule = Callable[[Trial], str | None]
-
-
-def check(trial: Trial, more: Mapping[str, Rule] | None = None) -> Iterator[Finding]:
-    """Test every rule, and `more` of them, which need what this room may not import."""
-    for rule, tried in {**RULES, **(more or {})}.items():
-        try:
-            with aside():
-                wrong = tried(trial) or ""
-        except NotTriedError as reason:
-            yield Finding(rule, "", str(reason))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # whatever the question raises is a finding
-            yield Finding(rule, f"raised {raised(error)}")
-        else:
-            yield Finding(rule, wrong)
 
 
 def name(trial: Trial) -> str | None:

@@ -379,7 +379,7 @@ class TestFiles:
         too_large = worker.post_file(path, "q0", "a.txt", b"12345", csrf=csrf)
         assert too_large.status == 400
         assert "it has 5" in too_large.text
-        assert worker.post_file(path, "q0", "a.txt", b"<b>1", csrf=csrf).status == 303
+        assert worker.post_file(path, "q0", "../x/a.txt", b"<b>1", csrf=csrf).status == 303
         call = {"AssignmentId": assignment_id, "QuestionIdentifier": "scan"}
         address = mturk.get_file_upload_url(**call)["FileUploadURL"]
         path = address.removeprefix(worker.url)
