@@ -11,7 +11,7 @@ from io import BufferedReader, RawIOBase
 from ipaddress import ip_address
 from socket import socket
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import (
     BaseHandler,
     HTTPHandler,
@@ -21,11 +21,17 @@ from urllib.request import (
     ProxyHandler,
     Request,
     build_opener,
+    getproxies,
+    proxy_bypass,
 )
 
 import urllib3
 from urllib3.connection import HTTPConnection as PooledConnection
 from urllib3.connection import HTTPSConnection as PooledSecureConnection
+from urllib3.exceptions import HTTPError
+from urllib3.util import make_headers, parse_url
+
+from humaneval.errors import SettingsError
 
 
 def is_loopback(url: str) -> bool:
@@ -129,8 +135,24 @@ def opener(*handlers: BaseHandler) -> OpenerDirector:
     return build_opener(_Handler, _SecureHandler, *proxies, *handlers)
 
 
-def connection_pools(**options: Any) -> urllib3.PoolManager:
-    """As `urllib3.PoolManager`. The read timeout of a request is for its whole reply."""
-    pools = urllib3.PoolManager(**options)
+def connection_pools(url: str, **options: Any) -> urllib3.PoolManager:
+    """As `urllib3.PoolManager`, through the proxy that the environment names for `url`. The read timeout of a
+    request is for its whole reply. Raises SettingsError for a proxy that does not speak HTTP.
+    """
+    there = urlsplit(url)
+    proxy = getproxies().get(there.scheme, "")
+    if not proxy or is_loopback(url) or proxy_bypass(there.hostname or ""):
+        pools = urllib3.PoolManager(**options)
+    else:
+        proxy = proxy if "://" in proxy else f"http://{proxy}"
+        try:
+            credentials = parse_url(proxy).auth
+            headers = make_headers(proxy_basic_auth=unquote(credentials)) if credentials else None
+            pools = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+        except (HTTPError, ValueError):
+            raise SettingsError(
+                f"the environment names a proxy for {there.scheme} that is no HTTP proxy",
+                f"Set {there.scheme}_proxy to an address that begins with http:// or https://, or unset it.",
+            ) from None
     pools.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
     return pools

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
-from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError, SSLError
-from urllib3.util import Timeout, Url, make_headers, parse_url
+from urllib3.util import Timeout, Url
 
-from generators.endpoint.options import KEY_VARIABLE, LOOPBACK, EndpointOptions
+from generators.endpoint.options import KEY_VARIABLE, EndpointOptions
 from generators.sampling.replies import choice_of
 from humaneval.errors import InputError
 from humaneval.text import quoted
@@ -106,7 +105,7 @@ class Client:
     """Whether it has ever answered; until then, a server that is not found ends the command at once."""
 
     def __post_init__(self) -> None:
-        self._pool = _pool(self.url, self.options.parallel)
+        self._pool = connection_pools(str(self.url), maxsize=self.options.parallel)
 
     def post(self, path: str, body: Mapping[str, Any], accepted: Collection[int] = REFUSALS) -> Reply:
         """The reply to one request. Raises InputError if there is none after as many tries as the options
@@ -220,19 +219,6 @@ class Client:
                 f"{self.url} redirects to another address ({status})", "Give that address: --option url=…"
             )
         return InputError(f"{self.url} answers {status}: {words or 'no words'}", KEPT)
-
-
-def _pool(url: Url, parallel: int) -> urllib3.PoolManager:
-    """Connections to the server, through the proxy that the environment names for it."""
-    proxy = getproxies().get(url.scheme or "")
-    if not proxy or url.host in LOOPBACK or proxy_bypass(url.host or ""):
-        return connection_pools(maxsize=parallel)
-    credentials = parse_url(proxy).auth
-    return urllib3.ProxyManager(
-        proxy,
-        maxsize=parallel,
-        proxy_headers=make_headers(proxy_basic_auth=credentials) if credentials else None,
-    )
 
 
 def _field(values: Any, name: str) -> Any:

@@ -15,8 +15,8 @@ class OutPath(click.Path):
     """The name of a file or folder to write. An empty one, as of a variable that is not set, would mean the
     working folder."""
 
-    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
-        super().__init__(path_type=Path, file_okay=file_okay, dir_okay=dir_okay)
+    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True, path_type: type = Path) -> None:
+        super().__init__(path_type=path_type, file_okay=file_okay, dir_okay=dir_okay)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":

@@ -88,6 +88,12 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
     The first connection makes a file that is not there, unless `make` is false: then it is an error.
     `hint` is what to do if the database cannot be used; by default, to check --database.
     """
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        raise StoreError(
+            "the name of the database is not in UTF-8", "Rename the file, or choose another with --database."
+        ) from None
     # None is closed between two requests: a new connection costs more than what is done with it.
     pooled = {"pool_size": MOST_POOLED, "max_overflow": 0, "pool_use_lifo": True}
     options: dict[str, Any] = pooled if pool else {"poolclass": NullPool}
@@ -97,7 +103,10 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         asked = make_url(url)
         if asked.database in (None, "", ":memory:") or asked.query.get("mode") == "memory":
             raise StoreError(f"{url} would be in memory, and gone after each command", "Name a file.")
-        folder = Path(url.removeprefix("sqlite:///")).parent
+        file = Path(url.removeprefix("sqlite:///"))
+        folder = file.parent
+        if not file.name:
+            raise StoreError(f"{file} is a folder", "Name a file in it with --database.")
         if not folder.is_dir():
             raise StoreError(
                 f"the folder {folder} for the database does not exist",
@@ -112,11 +121,13 @@ def open_engine(url: str, *, pool: bool = True, make: bool = True, hint: str = "
         return engine
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # what it warns of is raised, too
     given = make_url(url).query
-    own = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {_AS_WE_READ} {given.get('options', '')}".strip()
+    asked_for = given.get("options", "")
+    theirs = asked_for if isinstance(asked_for, str) else " ".join(asked_for)
+    own = f"-c timezone=UTC -c lock_timeout={BUSY_SECONDS}s {_AS_WE_READ} {theirs}".strip()
     try:
         reaches = {name: value for name, value in REACHES.items() if name not in given}
-        asked_for = {**reaches, "client_encoding": "utf8", "options": own}
-        engine = create_engine(url, connect_args=asked_for, **options)
+        settings = {**reaches, "client_encoding": "utf8", "options": own}
+        engine = create_engine(url, connect_args=settings, **options)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"

@@ -65,6 +65,8 @@ def backup_name(source: Path, moment: str) -> Path:
 
 def open_to_others(path: Path) -> list[Path]:
     """The files of the database at `path`, and its copies beside it, that other people may read or write."""
+    if not path.name:  # a folder
+        return []
     files = [path.with_name(path.name + end) for end in BESIDE]
     found = [*files, *sorted(path.parent.glob(f"{backup_name(path, '*').name}*"))]
     return [file for file in found if _mode(file) & OTHERS]

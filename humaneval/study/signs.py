@@ -28,12 +28,17 @@ class _Answer(NamedTuple):
 
 def signs_of(session: Session, study: Study, workers: Collection[int]) -> dict[int, tuple[str, ...]]:
     """The signs of each of `workers`, by their ids, over all their collected forms of the study."""
-    answers: dict[int, list[_Answer]] = defaultdict(list)
+    forms: dict[int, list[_Answer]] = defaultdict(list)
+    ours: dict[int, tuple[int, float | None]] = {}
     asked, options = asked_by(study.settings), 0
     lines = session.execute(
         with_truth(
             select(
+                AssignmentRow.id,
                 AssignmentRow.worker_id,
+                AssignmentRow.opened_at,
+                AssignmentRow.answered_at,
+                AssignmentRow.by_program,
                 ResponseRow.choice,
                 ResponseRow.answer,
                 ResponseRow.seconds,
@@ -50,8 +55,26 @@ def signs_of(session: Session, study: Study, workers: Collection[int]) -> dict[i
         given = asked.answer(line.choice, line.answer, truth.sentences)
         missed = truth.role is Role.CONTROL and not asked.passed(truth, given)
         words = len(" ".join(line.sentences).split())
-        answers[line.worker_id].append(_Answer(missed, line.choice, words, line.seconds))
+        known = not line.by_program and line.opened_at and line.answered_at
+        ours[line.id] = line.worker_id, (line.answered_at - line.opened_at).total_seconds() if known else None
+        forms[line.id].append(_Answer(missed, line.choice, words, line.seconds))
+    answers: dict[int, list[_Answer]] = defaultdict(list)
+    for form, found in forms.items():
+        worker, open_for = ours[form]
+        # A clock that was set back says nothing.
+        answers[worker] += found if open_for is None or open_for < 0 else _bounded(found, open_for)
     return {worker: _signs(asked.question, options, found) for worker, found in answers.items()}
+
+
+def _bounded(form: list[_Answer], open_for: float) -> list[_Answer]:
+    """A form whose page did not say the seconds of some passages. These had at most what is left of the time
+    that the form was open, by our own clock; the words share it."""
+    left = open_for - sum(one.seconds or 0.0 for one in form)
+    words = sum(one.words for one in form if one.seconds is None) or 1
+    return [
+        one if one.seconds is not None else one._replace(seconds=max(left, 0.0) * one.words / words)
+        for one in form
+    ]
 
 
 def _signs(question: Question, options: int, answers: list[_Answer]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from humaneval.store.engine import open_engine, writing
 from humaneval.store.tables import MetaRow
 from humaneval.store.types import Base, now
 from tests import migrated
+from tests.commands import Command
 from tests.conftest import ROOT
 from tests.forking.program import Program
 from tests.pace import PATIENCE
@@ -287,6 +288,18 @@ def test_a_server_that_does_not_answer_is_named_without_the_password(address: st
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"the folder .*nowhere for the database does not exist"):
         open_engine(f"sqlite:///{tmp_path}/nowhere/x.db")
+
+
+@pytest.mark.parametrize("name", [".", "/"])
+def test_a_folder_is_no_database(name: str, command: Command) -> None:
+    said = command("--database", f"sqlite:///{name}", "status", "study")
+    assert (said.code, len(said.err.splitlines())) == (1, 2)
+    assert "is a folder" in said.err
+
+
+def test_a_name_that_is_not_in_utf_8_is_one_line() -> None:
+    with pytest.raises(StoreError, match="not in UTF-8"):
+        open_engine("sqlite:///\udcff.db")
 
 
 @pytest.mark.parametrize(

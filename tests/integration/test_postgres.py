@@ -184,7 +184,9 @@ def _state(process: int) -> str:
         return "Z"
 
 
-@pytest.mark.parametrize("asked", ["", "?connect_timeout=3&options=-csearch_path%3Dhere"])
+@pytest.mark.parametrize(
+    "asked", ["", "?connect_timeout=3&options=-cwork_mem%3D9MB&options=-csearch_path%3Dhere"]
+)
 def test_how_long_a_server_may_be_silent_is_our_choice_unless_the_url_says_it(asked: str) -> None:
     connecting = open_engine(f"postgresql+psycopg://u@db.example/x{asked}", pool=False)
     given: dict[str, Any] = {}
@@ -197,7 +199,7 @@ def test_how_long_a_server_may_be_silent_is_our_choice_unless_the_url_says_it(as
     with pytest.raises(KeyboardInterrupt):
         connecting.connect()
     assert given["options"].startswith("-c timezone=UTC -c lock_timeout=30s")
-    assert given["options"].endswith("here") == bool(asked)
+    assert given["options"].endswith(" -cwork_mem=9MB -csearch_path=here") == bool(asked)
     assert int(given["connect_timeout"]) == (3 if asked else 10)
     assert given["tcp_user_timeout"] == 60_000
 

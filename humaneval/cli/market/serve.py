@@ -57,7 +57,7 @@ DEFAULT_PORT = 8731
 @click.option(
     "--keys",
     "keys_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutPath(dir_okay=False),
     help="File of the access keys that calls must be signed with. [default: HUMANEVAL_MARKET_KEYS, else any]",
 )
 @click.option(

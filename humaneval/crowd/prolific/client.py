@@ -20,6 +20,7 @@ from urllib3.exceptions import (
     LocationValueError,
     NameResolutionError,
     NewConnectionError,
+    ProxyError,
 )
 
 from humaneval import __version__
@@ -55,6 +56,7 @@ _NEVER_SENT: tuple[type[HTTPError], ...] = (
     ConnectTimeoutError,
     NameResolutionError,
     LocationValueError,
+    ProxyError,  # raised only before the proxy was reached
 )
 
 
@@ -75,7 +77,7 @@ class ProlificClient:
             )
         self._url, self._token, self._wait = url.rstrip("/"), token, wait
         self._timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=SILENT_SECONDS)
-        self._pool = connection_pools(num_pools=2, maxsize=4, retries=False)
+        self._pool = connection_pools(self._url, num_pools=2, maxsize=4, retries=False)
 
     @property
     def url(self) -> str:

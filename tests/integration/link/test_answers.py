@@ -250,12 +250,13 @@ def test_answers_come_back_if_the_database_is_another_study_s(engine: Engine, by
     assert said.forms[0].values["choice-1"] == "3"
 
 
+@pytest.mark.parametrize("said", ["15", "", "?"], ids=["too many", "none", "no number"])
 def test_nobody_has_read_for_longer_than_the_form_was_open(
-    sqlite_engine: Engine, by_link: Callable[..., LinkStudy]
+    sqlite_engine: Engine, by_link: Callable[..., LinkStudy], said: str
 ) -> None:
     study = by_link(sqlite_engine)
     page = begin(study.open_link())
-    times = {name: "15" for name in form_on(page).values if name.startswith("seconds-")}
+    times = {name: said for name in form_on(page).values if name.startswith("seconds-")}
     assert times
     send(page, 1, **times)
     study.collect()
