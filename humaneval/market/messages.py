@@ -75,4 +75,5 @@ def _failure(worker_id: str, message: str) -> dict[str, str]:
 
 def mark_read(work: Transaction, worker: Person) -> None:
     """Mark all of a worker's messages as read."""
-    work.session.execute(update(Message).where(Message.worker_number == worker.number).values(read=True))
+    mine = (Message.worker_number == worker.number, Message.read.is_(False))
+    work.session.execute(update(Message).where(*mine).values(read=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.paging import page_of
@@ -86,14 +86,18 @@ def delete_qualification_type(work: Transaction, params: Params) -> Reply:
     kind.deleted = True
     types = select(Requires.hit_type_number).where(Requires.qualification_id == kind.id)
     work.session.execute(update(HitType).where(HitType.number.in_(types)).values(deleted=True))
-    waiting = select(QualificationRequest).where(
-        QualificationRequest.type_number == kind.number,
-        QualificationRequest.state.in_(("testing", "submitted")),
+    work.session.execute(
+        update(QualificationRequest)
+        .where(
+            QualificationRequest.type_number == kind.number,
+            QualificationRequest.state.in_(("testing", "submitted")),
+        )
+        .values(
+            state="rejected",
+            submitted_at=func.coalesce(QualificationRequest.submitted_at, work.now),
+            reason="This requirement is no longer granted.",
+        )
     )
-    for request in work.session.scalars(waiting):
-        request.state = "rejected"
-        request.submitted_at = request.submitted_at or work.now
-        request.reason = "This requirement is no longer granted."
     return {}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, delete, func, or_, select
 from sqlalchemy.orm import defer
 
 from humaneval.market.protocol.answer_xml import Answered, answered_values, answers_xml
@@ -89,6 +89,11 @@ def ask(work: Transaction, worker: Person, type_id: str) -> QualificationRequest
     if now.obstacle:
         raise NotPossibleError(now.obstacle)
     kind = now.kind
+    if now.request is not None:
+        # Each holds a whole test, and only the last one counts. It stays: lists go on after its number.
+        earlier = QualificationRequest.number < now.request.number
+        mine = (QualificationRequest.type == kind, QualificationRequest.worker_number == worker.number)
+        work.session.execute(delete(QualificationRequest).where(*mine, earlier))
     deadline = None if kind.test_seconds is None else work.now + timedelta(seconds=kind.test_seconds)
     request = QualificationRequest(
         id=new_entity_id(),

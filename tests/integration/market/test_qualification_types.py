@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
+from humaneval.market.tables.qualifications import QualificationRequest
 from tests.integration.market.asking import ask, refusal
 from tests.integration.market.forms import KEY, TEST, answer_key, form, key_question, question
 
@@ -118,7 +120,15 @@ class TestTypes:
         ask(grace, kind)
         required = [{"QualificationTypeId": kind, "Comparator": "Exists"}]
         hit = new_hit(QualificationRequirements=required, MaxAssignments=1)
+        read = list[object]()
+
+        def note(request: object, _: object) -> None:
+            read.append(request)
+
+        event.listen(QualificationRequest, "load", note)
         mturk.delete_qualification_type(QualificationTypeId=kind)
+        event.remove(QualificationRequest, "load", note)
+        assert not read, "there may be a hundred thousand, and everybody waits meanwhile"
         assert (
             refusal(mturk.get_qualification_type, QualificationTypeId=kind) == "QualificationTypeDoesNotExist"
         )

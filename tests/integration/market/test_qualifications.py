@@ -9,7 +9,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from sqlalchemy import Engine, select
 
+from humaneval.market.operations import Market
+from humaneval.market.tables.database import Mode
+from humaneval.market.tables.qualifications import QualificationRequest
 from tests.integration.market.asking import ask, hand_in, refusal, score
 from tests.integration.market.forms import (
     KEY,
@@ -138,6 +142,19 @@ class TestRequests:
         clock.pass_time(days=300)
         assert ask(worker, once).status == 409
         assert "only once" in worker.get(f"/qualifications/{once}").text
+
+    def test_of_requests_that_were_repeated_only_the_last_are_kept(
+        self, engine: Engine, clock: Any, mturk: Any, new_type: NewType, person: SignIn
+    ) -> None:
+        kind, other, worker = new_type(RetryDelayInSeconds=0), new_type("Other"), person()
+        for wanted in (kind, other, kind, kind, kind):
+            assert ask(worker, wanted).status == 303
+            waiting = mturk.list_qualification_requests(QualificationTypeId=wanted)["QualificationRequests"]
+            for request in waiting:
+                mturk.reject_qualification_request(QualificationRequestId=request["QualificationRequestId"])
+        with Market(engine, Mode.LOCAL, clock).reading() as work:
+            kept = work.session.scalars(select(QualificationRequest)).all()
+        assert [(each.number, each.type.id) for each in kept] == [(2, other), (4, kind), (5, kind)]
 
     def test_an_automatic_grant_is_immediate(self, mturk: Any, new_type: NewType, person: SignIn) -> None:
         kind, worker = new_type(AutoGranted=True, AutoGrantedValue=42), person()
