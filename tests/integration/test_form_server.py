@@ -81,6 +81,15 @@ def get(port: int, path: str) -> int:
         connection.close()
 
 
+def accepts(port: int) -> bool:
+    """Whether a server takes connections."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("command", [("serve",), ("market", "serve")], ids=["forms", "market"])
 def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
@@ -88,15 +97,20 @@ def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
 ) -> None:
     forms = command == ("serve",)
     with serving(tmp_path, *command, HUMANEVAL_DATABASE=sqlite_database) as server:
-        path = "/health" if forms else "/signin"
-        assert get(server.port, path) == 200
         # A request of which half has come is not in hand; one that has come whole is answered.
         half = socket.create_connection(("127.0.0.1", server.port))
         half.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab")
         whole = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
-        whole.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        file = sqlite_database.removeprefix("sqlite:///") if forms else tmp_path / "market.db"
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            whole.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+            time.sleep(0.3)  # so that it waits for the database, as this test does in any case
+            server.process.send_signal(ended_by)
+            while accepts(server.port):
+                time.sleep(0.01)
+            other.execute("ROLLBACK")
         assert whole.recv(12) == b"HTTP/1.1 200"
-        server.process.send_signal(ended_by)
         assert server.process.wait() == 0
         for each in (half, whole):
             each.close()
