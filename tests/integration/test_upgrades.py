@@ -11,9 +11,10 @@ import sqlite3
 import subprocess
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from tests.commands import Command
 from tests.conftest import ROOT, lacking
 from tests.fixtures import _administrator, _on_server
 from tests.pace import PATIENCE
+from tests.postgres import own_server
 
 pytestmark = pytest.mark.usefixtures("each_migrated")
 
@@ -194,22 +196,47 @@ DUMP, RESTORE = "pg_dump --no-owner --file copy.sql", "psql --quiet --file copy.
 """As README.md says."""
 
 
+@pytest.fixture
+def dumped_server(postgres_server: str) -> Iterator[str]:
+    """A server that pg_dump can read: that of the tests, or one of pg_dump's own version."""
+    with _administrator(postgres_server) as server:
+        ours = int(server.scalar(text("SHOW server_version_num"))) // 10000
+    version = _version_of_pg_dump()
+    if version >= ours:
+        yield postgres_server
+        return
+    programs = Path(f"/usr/lib/postgresql/{version}/bin")
+    if not (programs / "postgres").exists():
+        lacking("pg_dump", f"install PostgreSQL's client programs of version {ours}")
+    with TemporaryDirectory(prefix="humaneval-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        with own_server(Path(folder), programs) as own:
+            yield own.url
+
+
+def _version_of_pg_dump() -> int:
+    """0 without a pg_dump and a psql."""
+    if not (shutil.which("pg_dump") and shutil.which("psql")):
+        return 0
+    said = subprocess.run(["pg_dump", "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"(\d+)[.\d]* ", said + " ")
+    return int(found[1]) if found else 0
+
+
 def test_the_documented_line_of_pg_dump_restores_every_row(
-    postgres_server: str, postgres_template: str, study_factory: Callable[..., object], tmp_path: Path
+    dumped_server: str, study_factory: Callable[..., object], tmp_path: Path
 ) -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f'{DUMP} "$DATABASE_URL"' in page
     assert f'{RESTORE} "$NEW_DATABASE_URL"' in page
     names = [f"humaneval_dump_{uuid.uuid4().hex[:8]}" for _ in range(2)]
-    urls = [str(_on_server(postgres_server, name)) for name in names]
-    with _administrator(postgres_server) as server:
-        version = int(server.scalar(text("SHOW server_version_num"))) // 10000
-        if not _dumps(version):
-            lacking("pg_dump", f"install PostgreSQL's client programs of version {version}")
-        server.execute(text(f"CREATE DATABASE {names[0]} TEMPLATE {postgres_template}"))
-        server.execute(text(f"CREATE DATABASE {names[1]} TEMPLATE template0"))
+    urls = [str(_on_server(dumped_server, name)) for name in names]
+    with _administrator(dumped_server) as server:
+        for name in names:
+            server.execute(text(f"CREATE DATABASE {name} TEMPLATE template0"))
     live, copy = (open_engine(url, pool=False) for url in urls)
     try:
+        migrate.upgrade(live)
         study_factory(live, "study")
         answer(live, "study")
         before = _rows(live)
@@ -220,18 +247,9 @@ def test_the_documented_line_of_pg_dump_restores_every_row(
         same_but_for_the_writer(_rows(copy), before, acknowledged)
         assert migrate.check(copy) == []
     finally:
-        with _administrator(postgres_server) as server:
+        with _administrator(dumped_server) as server:
             for name in names:
                 server.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-
-
-def _dumps(version: int) -> bool:
-    """Whether there is a pg_dump that reads servers of this version, and a psql."""
-    if not (shutil.which("pg_dump") and shutil.which("psql")):
-        return False
-    said = subprocess.run(["pg_dump", "--version"], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"(\d+)[.\d]* ", said + " ")
-    return found is not None and int(found[1]) >= version
 
 
 def _run(line: str, url: str, folder: Path) -> None:
