@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
@@ -349,6 +349,17 @@ def test_the_error_says_that_the_database_was_replaced(sqlite_engine: Engine) ->
         identity.check_file()
 
 
+def status_in_chunks(port: int, path: str) -> int:
+    """What a server says to a body that names no length and has no end."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as browser:
+        browser.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+        with suppress(OSError):  # closed by the server
+            for _ in range(1_000):
+                browser.sendall(chunk)
+        return int(browser.recv(12).split()[1])
+
+
 def test_what_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> None:
     with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
         browser.sendall(b"POST /form/x HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
@@ -356,6 +367,7 @@ def test_what_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> 
     with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
         browser.sendall(b"GET /form/x?" + b"a" * MOST_HEADER_BYTES)
         assert b" 431 " in browser.recv(1000).partition(b"\r\n")[0]
+    assert status_in_chunks(open_form.port, "/form/x") == 413
     assert open_form.send(comment="x" * MAX_FORM_BYTES).status == 413
 
 
