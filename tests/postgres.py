@@ -93,9 +93,9 @@ class Server:
 
 
 @contextmanager
-def own_server(folder: Path) -> Iterator[Server]:
-    """A server of its own in a folder that any user may enter."""
-    programs, sockets, data = _copied(folder), folder / "socket", folder / "data"
+def own_server(folder: Path, programs: Path | None = None) -> Iterator[Server]:
+    """A server of its own in a folder that any user may enter; `programs` are those of another version."""
+    programs, sockets, data = programs or _copied(folder), folder / "socket", folder / "data"
     another = _another_user()
     for owned in (sockets, data):
         owned.mkdir(mode=0o755)

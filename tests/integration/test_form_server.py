@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
@@ -81,6 +81,15 @@ def get(port: int, path: str) -> int:
         connection.close()
 
 
+def accepts(port: int) -> bool:
+    """Whether a server takes connections."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("command", [("serve",), ("market", "serve")], ids=["forms", "market"])
 def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
@@ -88,15 +97,20 @@ def test_a_signal_ends_a_server_once_it_has_answered_what_is_in_hand(
 ) -> None:
     forms = command == ("serve",)
     with serving(tmp_path, *command, HUMANEVAL_DATABASE=sqlite_database) as server:
-        path = "/health" if forms else "/signin"
-        assert get(server.port, path) == 200
         # A request of which half has come is not in hand; one that has come whole is answered.
         half = socket.create_connection(("127.0.0.1", server.port))
         half.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab")
         whole = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
-        whole.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        file = sqlite_database.removeprefix("sqlite:///") if forms else tmp_path / "market.db"
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            whole.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+            time.sleep(0.3)  # so that it waits for the database, as this test does in any case
+            server.process.send_signal(ended_by)
+            while accepts(server.port):
+                time.sleep(0.01)
+            other.execute("ROLLBACK")
         assert whole.recv(12) == b"HTTP/1.1 200"
-        server.process.send_signal(ended_by)
         assert server.process.wait() == 0
         for each in (half, whole):
             each.close()
@@ -335,6 +349,17 @@ def test_the_error_says_that_the_database_was_replaced(sqlite_engine: Engine) ->
         identity.check_file()
 
 
+def status_in_chunks(port: int, path: str) -> int:
+    """What a server says to a body that names no length and has no end."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as browser:
+        browser.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        chunk = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+        with suppress(OSError):  # closed by the server
+            for _ in range(1_000):
+                browser.sendall(chunk)
+        return int(browser.recv(12).split()[1])
+
+
 def test_what_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> None:
     with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
         browser.sendall(b"POST /form/x HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
@@ -342,6 +367,7 @@ def test_what_is_too_long_is_refused_before_it_has_come(open_form: OpenForm) -> 
     with socket.create_connection(("127.0.0.1", open_form.port), timeout=PATIENCE) as browser:
         browser.sendall(b"GET /form/x?" + b"a" * MOST_HEADER_BYTES)
         assert b" 431 " in browser.recv(1000).partition(b"\r\n")[0]
+    assert status_in_chunks(open_form.port, "/form/x") == 413
     assert open_form.send(comment="x" * MAX_FORM_BYTES).status == 413
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -24,6 +25,7 @@ from humaneval.store.migrate import open_current
 from humaneval.store.tables import MetaRow
 from tests.commands import Command
 from tests.conftest import ROOT
+from tests.fixtures import _administrator, _on_server
 from tests.pace import PATIENCE
 
 START = """
@@ -221,3 +223,18 @@ def test_a_socket_is_named_as_it_was_given_and_the_advice_fits_wherever_that_was
     assert f"the database postgresql+psycopg://ann:***@/study?host={tmp_path} cannot be used" in said.err
     assert "`humaneval config show` says where this address comes from" in said.err
     assert "secret" not in said.err
+
+
+@pytest.mark.long
+def test_programs_of_each_kind_at_one_server_keep_exact_books(postgres_server: str, tmp_path: Path) -> None:
+    name = f"together_{os.getpid()}"
+    with _administrator(postgres_server) as server:
+        server.execute(text(f"CREATE DATABASE {name}"))
+    url = str(_on_server(postgres_server, name))
+    script = [sys.executable, "-m", "benchmarks.together", "--rows", "36", "--postgres", url]
+    said = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert said.returncode == 0, said.stderr
+    found = json.loads(said.stdout)
+    assert not found["wrong"]
+    with _administrator(postgres_server) as server:
+        server.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))

@@ -25,6 +25,7 @@ from humaneval.market import health as market_health
 from humaneval.market.operations import Market
 from humaneval.market.tables.database import Mode
 from tests.integration.market.asking import refusal
+from tests.integration.test_form_server import status_in_chunks
 from tests.pace import PATIENCE
 
 NewHit = Callable[..., dict[str, Any]]
@@ -76,6 +77,7 @@ def test_a_huge_body_is_refused_before_it_is_taken_in(server: MarketServer) -> N
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(b"POST /signin HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
+    assert status_in_chunks(server.port, "/signin") == 413
 
 
 def test_a_call_with_hundreds_of_long_wrong_values_is_told_about_some(connect: Callable[..., Any]) -> None:

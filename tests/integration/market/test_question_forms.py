@@ -409,11 +409,20 @@ def test_patterns_that_come_to_no_end_take_a_second_of_a_form_in_all_and_still_c
     new_hit: NewHit, person: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patterns, "MOST_SECONDS", 0.5)
-    hit = new_hit(Question=form(*(question(f"words{place}", endless()) for place in range(9))))
+    hit = new_hit(Question=form(*(question(f"words{place}", endless(f"{place}")) for place in range(9))))
     worker, other = person(), person("Grace")
     assignment_id = worker.accept(hit["HITId"])
     sent = [(f"q{place}", "a" * 40 + "!") for place in range(9)]
+    tried = list[float]()
+    search = patterns._HELPER.search
+
+    def noted(*asked: Any) -> Any:
+        tried.append(asked[-1])
+        return search(*asked)
+
+    monkeypatch.setattr(patterns._HELPER, "search", noted)
     assert send(worker, assignment_id, *sent).status == 303, "it is no fault of the worker's"
+    assert tried == [0.5], "the first has taken the time of all"
     again = send(other, other.accept(hit["HITId"]), *((f"q{place}", "?") for place in range(9)))
     assert again.text.count("does not have the required format") >= 9
 
