@@ -88,7 +88,8 @@ def offers(
         if not giving_way
         else _offers(_HITS.c.number.in_(_held(work, giving_way, _DONE.c.hit_number)))
     )
-    given = {"worker": worker.number, "before": _NEWEST if before is None else before}
+    newest = _NEWEST if before is None else before
+    given = {"worker": worker.number, "before": newest, "most": GROUPS_ON_A_PAGE}
     rows = work.connection.execute(query, given).all()
     asked = [each for row in rows for each in row.qualifications]
     record, known = record_of(work, worker, asked), types_of(work, asked)
@@ -206,7 +207,7 @@ def _offers(*more: ColumnElement[bool]) -> Select[Any]:
         .join(_KINDS)
         .where(groups.c.first < bindparam("before"))
         .order_by(groups.c.first.desc())
-        .limit(GROUPS_ON_A_PAGE)
+        .limit(bindparam("most"))
     )
 
 
