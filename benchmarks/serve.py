@@ -156,10 +156,13 @@ class Answer(NamedTuple):
     content: bytes
 
 
-async def _ask(port: int, method: str, path: str, body: bytes = b"") -> Answer:
+async def ask(port: int, method: str, path: str, body: bytes = b"", cookie: str = "") -> Answer:
+    """One request on a connection of its own."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
     try:
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
+        if cookie:
+            head += f"Cookie: {cookie}\r\n"
         if method == "POST":
             head += f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
         writer.write(head.encode() + b"\r\n" + body)
@@ -190,7 +193,7 @@ async def _annotate(port: int, number: int, times: Times, bare: bool) -> None:
     ) -> tuple[dict[str, str], bytes]:
         began = time.perf_counter()
         try:
-            answer = await _ask(port, method, path, body)
+            answer = await ask(port, method, path, body)
         except OSError as error:
             answer = Answer(0, {}, str(error).encode())
         times.steps[name].append(time.perf_counter() - began)

@@ -29,10 +29,17 @@ MOST_IN_HAND = 25
 MOST_RETURNED = 20
 """How often a worker can return the same HIT: each time leaves a row."""
 # Everybody who takes part needs these, so they are built once.
-_DONE, _HITS = table(Assignment), table(Hit)
+_DONE, _HITS, _KINDS = (table(each) for each in (Assignment, Hit, HitType))
 _BEGUN = (
     select(_DONE.c.id, _HITS.c.id, _HITS.c.hit_type_number)
     .join_from(_DONE, _HITS)
+    .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state == State.ACCEPTED)
+    .order_by(_DONE.c.number.desc())
+)
+_IN_HAND = (
+    select(_DONE.c.id, _DONE.c.deadline, _KINDS.c.number, _KINDS.c.title, _KINDS.c.reward_cents)
+    .join_from(_DONE, _HITS)
+    .join(_KINDS)
     .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state == State.ACCEPTED)
     .order_by(_DONE.c.number.desc())
 )
@@ -164,12 +171,9 @@ def _return(work: Transaction, assignment: Assignment) -> None:
     note(work, "AssignmentReturned", assignment.hit, assignment)
 
 
-def in_hand_of(work: Transaction, worker: Person) -> list[Assignment]:
-    """What a worker has in hand, newest first."""
-    mine = select(Assignment).where(
-        Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
-    )
-    return list(work.session.scalars(mine.order_by(Assignment.number.desc()).options(*_WITHOUT_TEXTS)))
+def in_hand_of(work: Transaction, worker: Person) -> Sequence[Any]:
+    """What a worker has in hand, newest first, as a list shows it."""
+    return work.connection.execute(_IN_HAND, {"worker": worker.number}).all()
 
 
 def newest_in_group(work: Transaction, worker: Person, group_id: str) -> Assignment | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, or_, select
 
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.requirements import (
@@ -35,7 +35,10 @@ class Offer:
     knows how many of them this worker may do.
     """
 
-    hit: Hit
+    hit_id: str
+    kind: Row[Any]
+    """The columns of its type that a list shows."""
+
     available: int
     once: bool
     obstacles: Sequence[Obstacle]
@@ -80,33 +83,28 @@ def offers(
     """
     if worker.blocked:
         return Offers([], None)
-    free = Hit.status == "Assignable"
-    if giving_way:
-        free = or_(free, Hit.number.in_(_held(work, giving_way).with_only_columns(_DONE.c.hit_number)))
-    open_groups = (
-        select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
-        .where(free, Hit.number.not_in(_TAKEN))
-        .group_by(Hit.hit_type_number)
-        .subquery()
+    query = (
+        _OFFERS
+        if not giving_way
+        else _offers(_HITS.c.number.in_(_held(work, giving_way, _DONE.c.hit_number)))
     )
-    query = select(Hit, open_groups.c.available).join(open_groups, Hit.number == open_groups.c.first)
-    if before is not None:
-        query = query.where(Hit.number < before)
-    page = query.order_by(Hit.number.desc()).limit(GROUPS_ON_A_PAGE)
-    rows = work.session.execute(page, {"worker": worker.number}).all()
-    asked = [each for hit, _ in rows for each in hit.hit_type.qualifications]
+    newest = _NEWEST if before is None else before
+    given = {"worker": worker.number, "before": newest, "most": GROUPS_ON_A_PAGE}
+    rows = work.connection.execute(query, given).all()
+    asked = [each for row in rows for each in row.qualifications]
     record, known = record_of(work, worker, asked), types_of(work, asked)
     shown = [
         Offer(
-            hit,
-            available,
-            is_once(hit.hit_type),
-            obstacles(unmet(hit.hit_type.qualifications, record, "accept"), known),
+            row.hit_id,
+            row,
+            row.available,
+            is_once(row),
+            obstacles(unmet(row.qualifications, record, "accept"), known),
         )
-        for hit, available in rows
-        if not unmet(hit.hit_type.qualifications, record, "discover")
+        for row in rows
+        if not unmet(row.qualifications, record, "discover")
     ]
-    return Offers(shown, rows[-1][0].number if len(rows) == GROUPS_ON_A_PAGE else None)
+    return Offers(shown, rows[-1].first if len(rows) == GROUPS_ON_A_PAGE else None)
 
 
 def title_of_group(work: Transaction, group_id: str) -> str:
@@ -130,7 +128,7 @@ def next_in_group(
     return None if free is None else NextHit(free, kind.group_id)
 
 
-def is_once(kind: HitType) -> bool:
+def is_once(kind: HitType | Row[Any]) -> bool:
     """Whether those who hold some qualification may do none: each person does it once, so far as we know."""
     return any(map(is_lack, kind.qualifications))
 
@@ -157,15 +155,17 @@ def that_gives_way(
     if not giving_way:
         return None
     of_these = _HITS.c.hit_type_number == kind if hit is None else _HITS.c.number == hit
-    query = _held(work, giving_way).where(of_these, _HITS.c.number.not_in(_TAKEN))
+    query = _held(work, giving_way, _DONE.c.id, _HITS.c.id.label("hit_id")).where(
+        of_these, _HITS.c.number.not_in(_TAKEN)
+    )
     found = {each.id: Held(*each) for each in work.connection.execute(query, {"worker": worker.number})}
     return next((found[each] for each in giving_way if each in found), None)
 
 
-def _held(work: Transaction, assignments: Sequence[str]) -> Select[Any]:
+def _held(work: Transaction, assignments: Sequence[str], *columns: ColumnElement[Any]) -> Select[Any]:
     """Those of these assignments that are in hand, at HITs that others can take if one is given back."""
     return (
-        select(_DONE.c.id, _HITS.c.id.label("hit_id"))
+        select(*columns)
         .join_from(_DONE, _HITS)
         .where(
             _DONE.c.id.in_(assignments),
@@ -185,6 +185,33 @@ _GROUP = select(_KINDS.c.number, _KINDS.c.group_id, _KINDS.c.qualifications).whe
 _TAKEN = select(_DONE.c.hit_number).where(
     _DONE.c.worker_number == bindparam("worker"), _DONE.c.state.in_(TAKEN)
 )
+_NEWEST = 2**63 - 1
+"""Larger than every number."""
+
+
+def _offers(*more: ColumnElement[bool]) -> Select[Any]:
+    """The groups with a free HIT, or one for which `more` holds: each with the number of its first HIT."""
+    groups = (
+        select(
+            _HITS.c.hit_type_number, func.min(_HITS.c.number).label("first"), func.count().label("available")
+        )
+        .where(or_(_HITS.c.status == "Assignable", *more), _HITS.c.number.not_in(_TAKEN))
+        .group_by(_HITS.c.hit_type_number)
+        .subquery()
+    )
+    shown = ("number", "group_id", "title", "description", "keywords", "reward_cents", "assignment_seconds")
+    kind = [_KINDS.c[name] for name in (*shown, "qualifications")]
+    return (
+        select(groups.c.first, groups.c.available, _HITS.c.id.label("hit_id"), *kind)
+        .join_from(groups, _HITS, _HITS.c.number == groups.c.first)
+        .join(_KINDS)
+        .where(groups.c.first < bindparam("before"))
+        .order_by(groups.c.first.desc())
+        .limit(bindparam("most"))
+    )
+
+
+_OFFERS = _offers()
 _FREE = (
     select(_HITS.c.id)
     .where(

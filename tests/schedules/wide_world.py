@@ -24,7 +24,7 @@ from humaneval.crowd.published_hits import PUBLISH
 from humaneval.crowd.reversible import EXCLUDE
 from humaneval.crowd.study_at import open_study_at
 from humaneval.market.assignments import accept
-from humaneval.market.offers import offers
+from humaneval.market.offers import find_visible, offers
 from humaneval.market.protocol.answer_xml import Field, answer_xml
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.submissions import Answer, submit
@@ -145,11 +145,11 @@ class WideWorld(World):
         with self.market.writing() as work:
             worker = self._worker(work, who)
             for offer in offers(work, worker).groups if worker else ():
-                if self.is_form(offer.hit.question):
-                    continue
                 assert worker is not None
+                if self.is_form(find_visible(work, worker, offer.hit_id).question):
+                    continue
                 try:
-                    assignment = accept(work, worker, offer.hit.id)
+                    assignment = accept(work, worker, offer.hit_id)
                 except NotPossibleError:
                     continue
                 submit(work, assignment.id, Answer(answer_xml([Field("compensation", "1")])))

@@ -39,7 +39,7 @@ from humaneval.market.account import balance, dollars
 from humaneval.market.assignments import accept, give_back
 from humaneval.market.faults.plan import read_line
 from humaneval.market.faults.reused_id import reuse_id
-from humaneval.market.offers import offers
+from humaneval.market.offers import find_visible, offers
 from humaneval.market.operations import Market
 from humaneval.market.protocol.answer_xml import Field, answer_xml
 from humaneval.market.protocol.refusals import NotPossibleError
@@ -268,7 +268,8 @@ class World:
         try:
             with self.market.writing() as work:
                 worker = sign_up(work, f"worker {who}", "")
-                forms = [one.hit for one in offers(work, worker).groups if self.is_form(one.hit.question)]
+                offered = [find_visible(work, worker, one.hit_id) for one in offers(work, worker).groups]
+                forms = [hit for hit in offered if self.is_form(hit.question)]
                 if not forms:
                     return
                 assignment = accept(work, worker, forms[0].id)

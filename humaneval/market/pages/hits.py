@@ -36,13 +36,13 @@ def home() -> Answer:
 def show_list(visit: Visit) -> Answer:
     """What the worker has in hand, and what they can take."""
     in_hand = assignments.in_hand_of(visit.work, visit.worker)
-    begun = {each.hit.hit_type_number for each in in_hand}
+    begun = {each.number for each in in_hand}
     giving_way = visit.site.crowds.that_give_way()
     offered = offers.offers(visit.work, visit.worker, before=before_in(request), giving_way=giving_way)
     return visit.page(
         "hits.html",
         # What each person does once is not offered again beside the one in hand.
-        offers=[each for each in offered.groups if not (each.once and each.hit.hit_type_number in begun)],
+        offers=[each for each in offered.groups if not (each.once and each.kind.number in begun)],
         older=offered.older,
         in_hand=in_hand,
         now=visit.work.now,
@@ -113,14 +113,14 @@ def accept(visit: Visit, hit_id: str) -> Answer:
     """Take one place of a HIT. If the form names its group, any other HIT of the group will do."""
     work, worker, crowds = visit.work, visit.worker, visit.site.crowds
     reused = happening(request.environ) is Trouble.REUSED_ID
-    in_hand = assignments.in_hand_of(work, worker) if reused else []
+    in_hand = assignments.begun_by(work, worker) if reused else []
     or_another = bool(request.form.get("groupId"))
     try:
         assignment = assignments.accept(work, worker, hit_id, or_another=or_another)
     except assignments.TakenError:
         assignments.make_room(work, worker, hit_id, crowds.that_give_way(), or_another=or_another)
         assignment = assignments.accept(work, worker, hit_id, or_another=or_another)
-    if reused and assignment not in in_hand:
+    if reused and assignment.id not in {each.id for each in in_hand}:
         reuse_id(work, assignment)
     crowds.took(worker, assignment, work.now)
     return redirect(f"/assignments/{assignment.id}", 303)
