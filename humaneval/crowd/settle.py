@@ -10,12 +10,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Row, Select, func, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import hold_study, intend
 from humaneval.errors import UsageError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import ASKED_FOR, batches, reading, writing
 from humaneval.store.tables import OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
@@ -57,7 +57,8 @@ def settle(
         owed = _owed(study, endpoint)
         last = session.scalar(owed.with_only_columns(func.max(PaymentRow.settled_at))) if undo else None
         which = PaymentRow.settled_at == last if last else PaymentRow.settled_at.is_(None)
-        lines = session.scalars(owed.where(which)).all() if last or not undo else ()
+        columns = owed.with_only_columns(PaymentRow.id, PaymentRow.amount).where(which)
+        lines = session.execute(columns).all() if last or not undo else ()
         amount = sum((one.amount for one in lines), Decimal("0.00"))
         before = settled(session, study, endpoint) - (amount if undo else 0)
         if lines and agreed not in (None, amount):
@@ -71,15 +72,16 @@ def settle(
             )
         if not dry_run:
             moment = None if undo else now()
-            for one in lines:
-                one.settled_at = moment
+            for some in batches((one.id for one in lines), ASKED_FOR):
+                these = update(PaymentRow).where(PaymentRow.id.in_(some)).values(settled_at=moment)
+                session.execute(these, execution_options={"synchronize_session": False})
             if last:
                 _keep(session, study, endpoint, lines, last)
         return Settled(len(lines), amount, before, last)
 
 
 def _keep(
-    session: Session, study: Study, endpoint: str, lines: Sequence[PaymentRow], entered: datetime
+    session: Session, study: Study, endpoint: str, lines: Sequence[Row[int, Decimal]], entered: datetime
 ) -> None:
     """Keep of an entry that is taken back what it was."""
     of_study = (OutboxRow.study_id == study.id, OutboxRow.operation == TAKE_BACK)

@@ -188,8 +188,9 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
         part.unlink(missing_ok=True)
         raise UsageError(f"{target} already exists", "Choose another file name.") from None
     except (sqlite3.Error, OSError) as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+        for unfinished in (part, part.with_name(f"{part.name}-journal")):
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{source} cannot be copied to {target}: {reason}", "No copy was made.") from error
     return target

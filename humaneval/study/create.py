@@ -185,13 +185,16 @@ def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> No
             )
 
 
-def store_rows(session: Session, study_id: int, planned: Planned) -> None:
-    """Store rows, and the passages that are not stored yet: in one transaction, some thousand a statement."""
+def store_rows(
+    session: Session, study_id: int, planned: Planned, known: Mapping[PassageKey, int] | None = None
+) -> None:
+    """Store rows, and the passages that are not `known`: in one transaction, some thousand a statement. The
+    known ones are all that the study has."""
+    known = known or {}
     generators = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
     keys = {cell: _key(one, generators) for cell, one in planned.passages.items()}
-    there = _passage_ids(session, study_id)
     # By key: what a person wrote may be one passage for several cells.
-    new = {key: planned.passages[cell] for cell, key in keys.items() if key not in there}
+    new = {key: planned.passages[cell] for cell, key in keys.items() if key not in known}
     stored_passages = (
         {
             **passage.columns,
@@ -208,7 +211,7 @@ def store_rows(session: Session, study_id: int, planned: Planned) -> None:
     )
     _insert(session, PASSAGES, stored_passages)
     _insert(session, ROWS, rows)
-    there = _passage_ids(session, study_id)
+    there = {**known, **passage_ids(session, study_id, after=max(known.values(), default=0))}
     stored = select(RowRow.ordinal, RowRow.id).where(RowRow.study_id == study_id)
     ids = dict(session.execute(stored.where(RowRow.ordinal > planned.first)).all())
     places = (
@@ -224,7 +227,7 @@ def _insert(session: Session, into: Table, lines: Iterable[Mapping[str, Any]]) -
         session.execute(into.insert(), some)
 
 
-class _Key(NamedTuple):
+class PassageKey(NamedTuple):
     """What no two passages of a study share."""
 
     story: int
@@ -233,13 +236,13 @@ class _Key(NamedTuple):
     other: int | None
 
 
-def _key(passage: PlannedPassage, generators: Mapping[str, int]) -> _Key:
+def _key(passage: PlannedPassage, generators: Mapping[str, int]) -> PassageKey:
     first, *others = (generators[name] for name in passage.generators)
-    return _Key(passage.story_id, passage.position, first, next(iter(others), None))
+    return PassageKey(passage.story_id, passage.position, first, next(iter(others), None))
 
 
-def _passage_ids(session: Session, study_id: int) -> dict[_Key, int]:
-    """The stored passages of a study."""
+def passage_ids(session: Session, study_id: int, after: int = 0) -> dict[PassageKey, int]:
+    """The stored passages of a study, of those with larger ids than `after`."""
     lines = session.execute(
         select(
             PassageRow.story_id,
@@ -247,10 +250,10 @@ def _passage_ids(session: Session, study_id: int) -> dict[_Key, int]:
             PassageRow.generator_id,
             PassageRow.other_generator_id,
             PassageRow.id,
-        ).where(PassageRow.study_id == study_id)
+        ).where(PassageRow.study_id == study_id, PassageRow.id > after)
     )
     return {
-        _Key(story, position, generator, other): passage
+        PassageKey(story, position, generator, other): passage
         for story, position, generator, other, passage in lines
     }
 

@@ -21,7 +21,7 @@ from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.responses import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
-from humaneval.study.create import store_rows
+from humaneval.study.create import passage_ids, store_rows
 from humaneval.study.file import MOST_ROWS
 from humaneval.study.laid_out import by_name, design_hash, design_of, lay_out
 from humaneval.study.own_blanks import stored_blanks
@@ -133,6 +133,7 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
     """
     with reading(study.engine) as session:
         before, design, shown = _larger(session, study, annotators)
+        known = passage_ids(session, study.id)  # only another addition makes more, and is seen below
     planned = lay_out(study.settings, design, shown, first=before)
     hashed = design_hash(study.settings, design.rows, shown)
     with writing_alone(study.engine, f"study {study.name!r}") as session:
@@ -144,7 +145,7 @@ def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int
                 " another program enlarged it",
                 "Nothing was added. Run the command again to see the present state.",
             )
-        store_rows(session, study.id, planned)
+        store_rows(session, study.id, planned, known)
         row = StudyAdditionRow(
             study_id=study.id,
             rows_before=before,

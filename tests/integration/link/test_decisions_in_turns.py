@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
@@ -33,19 +34,47 @@ def intended(engine: Engine) -> Iterator[list[int]]:
     event.remove(engine, "before_cursor_execute", see)
 
 
+@contextmanager
+def written(engine: Engine) -> Iterator[list[int]]:
+    """How many rows each transaction writes."""
+    counts, before = list[int](), [0]
+
+    def changes(connection: Connection) -> int:
+        driver: Any = connection.connection.driver_connection
+        return int(driver.total_changes)
+
+    def begin(connection: Connection) -> None:
+        before[0] = changes(connection)
+
+    def commit(connection: Connection) -> None:
+        counts.append(changes(connection) - before[0])
+
+    event.listen(engine, "begin", begin)
+    event.listen(engine, "commit", commit)
+    yield counts
+    event.remove(engine, "begin", begin)
+    event.remove(engine, "commit", commit)
+
+
 def answered(by_link: Callable[..., LinkStudy], engine: Engine) -> StudyAtPlatform:
     study = by_link(engine, design={"annotators": PEOPLE})
     study.open_link()
     answer_by_link(engine, PEOPLE)
-    at = open_study_at(engine, "study", study.platform)
-    collect_work(at)
-    return at
+    return open_study_at(engine, "study", study.platform)
+
+
+def test_forms_are_collected_ten_at_a_time(by_link: Callable[..., LinkStudy], sqlite_engine: Engine) -> None:
+    at = answered(by_link, sqlite_engine)
+    with written(sqlite_engine) as counts:
+        assert collect_work(at).new == PEOPLE
+    assert max(counts) <= sum(counts) * TOGETHER / PEOPLE + TOGETHER
 
 
 def test_no_transaction_grows_with_the_number_of_decisions(
     by_link: Callable[..., LinkStudy], sqlite_engine: Engine
 ) -> None:
     at = answered(by_link, sqlite_engine)
+    collect_work(at)
     some = [f"a{number}" for number in range(1, 13)]
     names = [f"one {number}" for number in range(1, 13)] + [f"new-{number}" for number in range(12)]
     with intended(sqlite_engine) as counts:
