@@ -20,7 +20,10 @@ With 57 workers and 50 stories that made standard errors 1.2 % smaller; the more
 matters.
 """
 LARGEST = 20_000
-"""The smaller factor may have so many levels: its matrix then takes 3 GiB."""
+"""The smaller factor may have so many levels."""
+LARGEST_DENSE = 4_000
+"""So many if their matrix is dense, as where annotators got stories at random. A fit then takes 20 seconds of
+a processor, a report has several, and the time grows with the cube."""
 BOUNDARY = 1e-3
 """A standard deviation on the logit scale below this counts as 0."""
 LOG_SPAN = (-9.0, 4.0)
@@ -139,13 +142,23 @@ def refuse_single(worker: Codes, story: Codes, model: str) -> None:
 
 
 def refuse_large(worker: Codes, story: Codes, model: str) -> None:
-    """Raise InputError where a matrix of the smaller factor would not fit into memory."""
+    """Raise InputError where the smaller factor has too many levels."""
     fewer = int(min(worker.max(), story.max())) + 1
     if fewer > LARGEST:
-        raise InputError(
-            f"{model} is not estimable here, because a matrix of {fewer} × {fewer} numbers is too large",
-            "The headline intervals, the sandwich errors and the bootstraps have no such limit.",
-        )
+        raise _too_large(fewer, model)
+
+
+def refuse_dense(data: Crossed, model: str) -> None:
+    """Raise InputError where the matrix of the smaller factor is dense and too large."""
+    if data.meetings is None and data.smalls > LARGEST_DENSE:
+        raise _too_large(data.smalls, model)
+
+
+def _too_large(size: int, model: str) -> InputError:
+    return InputError(
+        f"{model} is not estimable, because a matrix of {size:,} × {size:,} numbers would take too long",
+        "The headline intervals, the sandwich errors and the bootstraps have no such limit.",
+    )
 
 
 def _deviations(parameters: Floats) -> Floats:

@@ -17,7 +17,14 @@ from humaneval.errors import InputError, UsageError
 from humaneval.statistics import contrasts
 from humaneval.statistics.arrays import Codes, Floats, encoded
 from humaneval.statistics.contrasts import Contrast, LikelihoodRatio, difference_of, wald
-from humaneval.statistics.crossed_fit import BOUNDARY, covariance, fitted, refuse_large, refuse_single
+from humaneval.statistics.crossed_fit import (
+    BOUNDARY,
+    covariance,
+    fitted,
+    refuse_dense,
+    refuse_large,
+    refuse_single,
+)
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.laplace import Crossed
 
@@ -112,6 +119,7 @@ def mixed_model(
     swapped = by_story.number > by_worker.number
     x = (generator[:, None] == np.arange(len(names))).astype(np.float64)
     data = Crossed(y, x, *((story, worker) if swapped else (worker, story)))
+    refuse_dense(data, "the mixed model")
     means = (x.T @ y + 0.5) / (x.sum(axis=0) + 1.0)
     fit = fitted(data, np.concatenate([special.logit(means), np.log([0.5, 0.5])]))
     count = len(names)

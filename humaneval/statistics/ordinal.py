@@ -18,7 +18,14 @@ from humaneval.errors import InputError
 from humaneval.statistics import contrasts
 from humaneval.statistics.arrays import Codes, Floats, encoded, numbers
 from humaneval.statistics.contrasts import Contrast, LikelihoodRatio, difference_of, wald
-from humaneval.statistics.crossed_fit import BOUNDARY, covariance, fitted, refuse_large, refuse_single
+from humaneval.statistics.crossed_fit import (
+    BOUNDARY,
+    covariance,
+    fitted,
+    refuse_dense,
+    refuse_large,
+    refuse_single,
+)
 from humaneval.statistics.laplace import Crossed, Slopes
 
 MODEL = "the ordinal mixed model"
@@ -89,6 +96,7 @@ def cumulative_link(
     swapped = story.max() > worker.max()
     x = (generator[:, None] == np.arange(1, len(names))).astype(np.float64)
     data = CrossedRatings(y, x, *((story, worker) if swapped else (worker, story)))
+    refuse_dense(data, MODEL)
     shares = np.cumsum(np.bincount(y))[:-1] / y.size
     fit = fitted(
         data, np.concatenate([np.zeros(x.shape[1]), _steps(special.logit(shares)), np.log([0.5] * 2)])

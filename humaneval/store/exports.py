@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def note_export(engine: Engine, study_id: int, what: str, place: Path) -> None:
     """Note that `what` of a study was written to `place`. A database that can only be read notes nothing."""
     if not place.is_file():  # a pipe or a terminal: nothing is left there
         return
-    where = str(place.absolute())
+    where = os.fsencode(place.absolute()).decode("utf-8", "backslashreplace")
     with suppress(StoreError), writing(engine) as session:
         same = select(ExportRow).where(
             ExportRow.study_id == study_id, ExportRow.what == what, ExportRow.place == where

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import click
 import pytest
+from sqlalchemy import Engine
 
 from humaneval.cli.main import cli
 from humaneval.cli.output_files import OutPath, refuse_place
 from humaneval.errors import InputError
+from humaneval.store.engine import reading
+from humaneval.store.exports import exports_of, note_export
 
 
 def outs(group: click.Group, *path: str) -> list[tuple[tuple[str, ...], click.Option]]:
@@ -46,3 +49,14 @@ def test_a_folder_is_no_name_of_a_file(name: str, tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="is a folder"):
         refuse_place(Path(name))
     assert not os.listdir(tmp_path)
+
+
+def test_a_name_that_is_not_in_utf_8_is_noted_as_it_can_be_read(
+    sqlite_engine: Engine, study: str, tmp_path: Path
+) -> None:
+    place = tmp_path / os.fsdecode(b"ann\xe9.csv")
+    place.write_text("1")
+    note_export(sqlite_engine, 1, "responses", place)
+    with reading(sqlite_engine) as session:
+        (line,) = exports_of(session, 1)
+    assert line.endswith(r"/ann\xe9.csv")
