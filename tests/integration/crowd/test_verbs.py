@@ -381,3 +381,51 @@ def test_X52_who_took_part_is_not_listed_as_kept_out(
     assert "1 readmitted at local" in verb("worker", "include", "study", listed["worker"]).out
     assert "1 excluded at local" in verb("worker", "exclude", "study", listed["worker"]).out
     assert verb("worker", "list", "study").out.splitlines()[1].split()[-1] == "excluded"
+
+
+def test_no_verb_names_a_worker_by_the_marketplaces_id(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    platform: MTurk,
+    verb: Callable,
+    person: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    caplog.set_level("DEBUG", logger="humaneval")
+    up = put_up(sqlite_engine, design={"annotators": 4}, exclusions={"missed_control": "none"})
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    monkeypatch.chdir(tmp_path)
+    work = [person(name).accept(up.preview) for name in ("Ada", "Bo", "Cy")]
+    one, two, three = [each.do(choice) for choice, each in enumerate(work, 1)]
+    ids = [each.person.id for each in work]
+    said = caplog.text + verb("collect", "study").out
+    workers = [one["worker"] for one in verb("worker", "list", "study", "--json").document["workers"]]
+    for line in (
+        "worker list study",
+        "review study",
+        f"approve study {one}",
+        f"reject study {two} --reason wrong",
+        f"reject study {two} --reason wrong",
+        f"bonus study {one} --amount 0.50 --reason thanks",
+        f"notify study {workers[0]} --subject hello --text words",
+        f"worker exclude study {workers[0]}",
+        f"worker block study {workers[1]} --reason spam",
+        f"worker show {workers[1]}",
+        f"compensate study {three} --amount 1 --reason late",
+        "review study --approve",
+        "status study --reconcile --json",
+        "extend study --days 2",
+        "export study --all --out all.csv",
+        "archive study --out a.zip",
+        "close study",
+        "study delete study --yes",
+        f"worker forget {workers[0]} --yes",
+    ):
+        done = verb(*line.split())
+        assert done.code in (0, 2), (line, done.err)
+        said += done.out + done.err
+    written = "".join(file.read_text("utf-8", "replace") for file in tmp_path.glob("*.csv"))
+    assert len(set(ids)) == 3
+    assert [each for each in ids if each in said + caplog.text + written] == []
