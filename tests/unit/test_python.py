@@ -320,8 +320,9 @@ def test_a_report_without_a_name_fills_no_folder(
     with pytest.raises(he.UsageError, match="no name of its own"):
         scores.report("")
     for words in ((), ("--format", "all"), ("--format", "csv")):
-        refused = command("report", "--counts", "counts.csv", "--out", "", *words)
-        assert (refused.code, "no name of its own" in refused.err) == (2, True)
+        for name, why in (("", "the name is empty"), (".", "no name of its own")):
+            refused = command("report", "--counts", "counts.csv", "--out", name, *words)
+            assert (refused.code, why in refused.err) == (2, True)
     assert [each.name for each in tmp_path.iterdir()] == ["counts.csv"]
 
 
