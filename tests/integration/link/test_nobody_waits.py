@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, text
 
+from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.link import Invitation
@@ -142,14 +143,32 @@ def test_a_form_can_be_sent_while_any_verb_works_on_thousands(
 
 
 @pytest.mark.long
-def test_no_page_waits_a_second_while_ten_thousand_responses_are_collected(
-    by_link: Callable[..., LinkStudy], sqlite_engine: Engine
+def test_no_page_waits_a_second_while_verbs_go_over_ten_thousand_responses(
+    by_link: Callable[..., LinkStudy], engine: Engine
 ) -> None:
-    study = by_link(sqlite_engine, design={"annotators": 2_600})
+    study = by_link(engine, design={"annotators": 3_600})
     link = study.open_link()
-    answer_by_link(sqlite_engine, 2_500)
-    at = open_study_at(sqlite_engine, "study", study.platform)
-    with somebody_sends(link) as waits:
-        assert collect_work(at).responses >= 10_000
-        review_work(open_study(sqlite_engine, "study"), "link")
-    assert max(waits) < 1
+    answer_by_link(engine, 2_500)
+    if engine.dialect.name == "postgresql":  # the loader gave its rows their numbers
+        with engine.begin() as connection:
+            for name in ("workers", "assignments"):
+                connection.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), 100000)"))
+    at, opened = open_study_at(engine, "study", study.platform), open_study(engine, "study")
+    people = [Invitation("personal", f"person {number}", 1) for number in range(3_000)]
+    verbs: dict[str, Callable[[], object]] = {
+        "collect": lambda: collect_work(at),
+        "review": lambda: review_work(opened, "link"),
+        "approve": lambda: approve_work(at),
+        "archive": lambda: make_archive(opened),
+        "enlarge": lambda: enlarge(opened, 400),
+        "extend": lambda: extend_all(at, 3),
+        "links": lambda: plan_hits(at, invitations=people),
+        "purge": lambda: purge(engine, now(), now()),
+    }
+    longest = {}
+    for name, verb in verbs.items():
+        with somebody_sends(link) as waits:
+            verb()
+        longest[name] = max(waits)
+    assert max(longest.values()) < slowness(), longest
+    assert collected(opened).frame["worker"].nunique() >= 2_500
