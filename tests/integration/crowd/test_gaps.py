@@ -10,7 +10,7 @@ from time import sleep
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, case, delete, func, insert, not_, or_, select, text, update
+from sqlalchemy import Connection, Engine, case, delete, event, func, insert, not_, or_, select, text, update
 
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import free_row, taken
@@ -19,6 +19,7 @@ from humaneval.store import migrate
 from humaneval.store.engine import connected
 from humaneval.store.tables import ASSIGNMENT_STATES, AssignmentRow, GapRow, HitRow, RowRow, WorkerRow
 from humaneval.store.types import table
+from humaneval.study.delete import delete_study
 
 WORK, GAPS, HITS, ROWS = table(AssignmentRow), table(GapRow), table(HitRow), table(RowRow)
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
@@ -196,3 +197,32 @@ def test_to_find_a_row_and_a_place_it_does_not_matter_how_many_forms_there_are(
     few = work()
     come(8, 88)
     assert work() < 2 * few
+
+
+def test_to_delete_a_study_it_does_not_matter_how_many_links_another_one_has(
+    sqlite_engine: Engine, study_factory: Callable
+) -> None:
+    with_hits(sqlite_engine, study_factory, 8)
+    hundreds = [0]
+
+    def step() -> None:
+        hundreds[0] += 1
+
+    def watch(connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        driver.set_progress_handler(step, 100)
+
+    def work(name: str) -> int:
+        study_factory(sqlite_engine, name, design={"annotators": 90})
+        before = hundreds[0]
+        event.listen(sqlite_engine, "begin", watch)
+        delete_study(sqlite_engine, name)
+        event.remove(sqlite_engine, "begin", watch)
+        return hundreds[0] - before
+
+    few = work("one")
+    link = {"study_id": 1, "endpoint": "link", "audience": "personal", "assignments": 1}
+    with sqlite_engine.begin() as connection:
+        connection.execute(insert(HITS), [{"key": f"link {number}", **link} for number in range(4_000)])
+    # Each link is read once or twice, and not once for each of the 90 rows.
+    assert work("two") < few + 4_000 * 90 / 100
