@@ -10,7 +10,6 @@ from rich.table import Table
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.cli.generate import parse_options
 from humaneval.cli.rules import as_documents, kept, refuse_broken, told
-from humaneval.conformance import tried
 from humaneval.domain import Generator, GeneratorRequest
 from humaneval.errors import InputError
 from humaneval.infills.conformance import RULES, Trial
@@ -101,7 +100,7 @@ def check(
 
     trial = Trial(make, bundled_stories()[-count:])
     name = trial.generator.name
-    findings = told(name, tried(trial, RULES), len(RULES), quiet=as_json)
+    findings = told(name, trial, RULES, quiet=as_json)
     examples = [] if any(one.wrong for one in findings) else [judge(one) for one in trial.together[-5:]]
     if as_json:
         shown = [{"position": i.blank.position, "text": i.text, "status": str(i.status)} for i in examples]

@@ -9,7 +9,6 @@ from rich.table import Table
 
 from humaneval.cli.context import console, emit, json_option, say
 from humaneval.cli.rules import as_documents, kept, refuse_broken, told
-from humaneval.conformance import tried
 from humaneval.crowd.question_rules import PAGES
 from humaneval.encodings import read_toml
 from humaneval.errors import UsageError
@@ -68,8 +67,7 @@ def check(name: str, answers: str, as_json: bool) -> None:
             f"--answers is not TOML: {error}", "Write for example --answers 'ties = true'."
         ) from None
     trial = Trial(name, load_question(name), values)
-    rules = {**RULES, **PAGES}
-    findings = told(name, tried(trial, rules), len(rules), quiet=as_json)
+    findings = told(name, trial, {**RULES, **PAGES}, quiet=as_json)
     if as_json:
         emit({"question": name, "rules": as_documents(findings)})
     elif not any(one.wrong for one in findings):

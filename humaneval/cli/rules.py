@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from humaneval.cli.context import say
-from humaneval.conformance import Finding
+from humaneval.conformance import Finding, Trial, tried
 from humaneval.errors import InputError
 from humaneval.progress import progress
 
 
-def told(name: str, findings: Iterable[Finding], rules: int, *, quiet: bool) -> list[Finding]:
-    """What `rules` rules found, with a line for each as it comes; `quiet` leaves the lines out."""
+def told(
+    name: str, trial: Trial, rules: Mapping[str, Callable[[Trial], str | None]], *, quiet: bool
+) -> list[Finding]:
+    """What `rules` find, with a line for each as it comes; `quiet` leaves the lines out."""
     found = []
-    with progress(f"Trying {name}", rules, unit="rules") as advance:
-        for finding in findings:
+    with progress(f"Trying {name}", len(rules), unit="rules") as advance:
+        for finding in tried(trial, rules):
             found.append(finding)
             advance(1)
             if not quiet:
@@ -37,9 +39,8 @@ def kept(name: str, findings: Iterable[Finding]) -> str:
     return f"\n{name} keeps all {sum(not one.skipped for one in findings)} rules that apply to it."
 
 
-def refuse_broken(name: str, findings: Iterable[Finding], page: str) -> None:
+def refuse_broken(name: str, findings: Sequence[Finding], page: str) -> None:
     """Raise InputError if a rule is broken; `page` says what each asks for."""
-    findings = list(findings)
     if broken := [one.rule for one in findings if one.wrong]:
         raise InputError(
             f"{name} breaks {len(broken)} of {len(findings)} rules: {', '.join(broken)}",
