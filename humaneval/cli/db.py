@@ -8,7 +8,7 @@ import click
 from sqlalchemy import Engine
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.errors import StoreError
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine
@@ -49,7 +49,7 @@ def upgrade(app: App, as_json: bool) -> None:
 @db.command()
 @click.option(
     "--out",
-    type=OutPath(dir_okay=False),
+    type=NamedPath(dir_okay=False),
     help="File to write. [default: the database's name with date and time]",
 )
 @json_option

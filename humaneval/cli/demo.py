@@ -9,7 +9,7 @@ import click
 
 from humaneval.cli.context import say
 from humaneval.cli.main import cli
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.running.demo import STUDY, run_demo
 from humaneval.text import command, shell_words
 
@@ -18,7 +18,7 @@ from humaneval.text import command, shell_words
 @click.option(
     "--out",
     "folder",
-    type=OutPath(file_okay=False),
+    type=NamedPath(file_okay=False),
     default=Path("demo"),
     show_default=True,
     help="Folder for everything that the demo writes.",

@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.output_files import OutPath, refuse_place, write_whole
+from humaneval.cli.output_files import NamedPath, refuse_place, write_whole
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
@@ -27,7 +27,7 @@ from humaneval.text import command, counted
 @click.argument("study", required=False, default="")
 @click.option(
     "--out",
-    type=OutPath(),
+    type=NamedPath(),
     required=True,
     help="File to write: .csv, .tsv or .jsonl; .csv for comments. With --infills, a new folder.",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import emit, json_option, say
-from humaneval.cli.output_files import OutPath, write_whole
+from humaneval.cli.output_files import NamedPath, write_whole
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
 from humaneval.settings import CONFIG_FILE, config_text
@@ -20,7 +20,7 @@ STUDY_FILE = "study.toml"
 @click.option(
     "--out",
     "folder",
-    type=OutPath(file_okay=False),
+    type=NamedPath(file_okay=False),
     default=Path(),
     help="Folder to write to. [default: this one]",
 )

@@ -11,8 +11,8 @@ from humaneval.store.written_files import refuse_place as refuse_place
 from humaneval.store.written_files import write_whole as write_whole
 
 
-class OutPath(click.Path):
-    """The name of a file or folder to write. An empty one, as of a variable that is not set, would mean the
+class NamedPath(click.Path):
+    """The name of a file or folder. An empty one, as of a variable that is not set, would mean the
     working folder."""
 
     def __init__(self, *, file_okay: bool = True, dir_okay: bool = True, path_type: type = Path) -> None:
@@ -24,7 +24,7 @@ class OutPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class OutFile(OutPath):
+class OutFile(NamedPath):
     """The name of a file to write. What keeps it from being written is an error before anything is done."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import click
 from humaneval.cli.context import say, warn_if_open
 from humaneval.cli.market.options import fault_options
 from humaneval.cli.numbers import Dollars, Number
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.errors import UsageError
 from humaneval.market.faults.admin import TOKEN_HEADER
 from humaneval.market.faults.plan import read_plan
@@ -56,7 +56,7 @@ def prolific() -> None:
 )
 @click.option(
     "--database",
-    type=OutPath(dir_okay=False, path_type=str),
+    type=NamedPath(dir_okay=False, path_type=str),
     default="prolific.db",
     show_default=True,
     help="File of the stand-in.",

@@ -9,7 +9,7 @@ import click
 
 from humaneval.cli.context import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
 from humaneval.cli.numbers import COUNT
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.cli.publish_files import publish_files
 from humaneval.cli.publish_links import LinkOptions, publish_links
 from humaneval.crowd.adopt import adopt
@@ -56,7 +56,7 @@ from humaneval.web.requester import token_of
 )
 @click.option(
     "--out",
-    type=OutPath(),
+    type=NamedPath(),
     help="With --people: file to write the list with its links to. With --to csv: folder for the files.",
 )
 @click.option("--panel", is_flag=True, help="With --to link: make a link to which a panel adds its own ids.")

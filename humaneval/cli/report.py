@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.output_files import OutPath, refuse_place, write_whole
+from humaneval.cli.output_files import NamedPath, refuse_place, write_whole
 from humaneval.cli.score import LEVEL, Elsewhere, from_elsewhere
 from humaneval.errors import UsageError
 from humaneval.interface.database import scores_of_study
@@ -20,7 +20,7 @@ from humaneval.report.formats import FILES, form_of, refuse_no_name
 @click.argument("study", required=False)
 @click.option(
     "--out",
-    type=OutPath(),
+    type=NamedPath(),
     help=(
         "File to write, in the form of its ending (.html, .md, .tex, .json, .pdf), or a folder for all forms."
         " [default: STUDY-report.html]"

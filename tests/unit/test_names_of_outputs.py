@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.cli.main import cli
-from humaneval.cli.output_files import OutPath, refuse_place
+from humaneval.cli.output_files import NamedPath, refuse_place
 from humaneval.errors import InputError
 from humaneval.store.engine import reading
 from humaneval.store.exports import exports_of, note_export
@@ -38,7 +38,7 @@ def test_no_command_writes_to_an_empty_name() -> None:
     for path, option in found:
         if path == ("train",):  # its folder must be empty or its own
             continue
-        assert isinstance(option.type, OutPath), path
+        assert isinstance(option.type, NamedPath), path
         with pytest.raises(click.BadParameter, match="the name is empty"):
             option.type.convert("", option, None)
 

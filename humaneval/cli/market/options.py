@@ -10,7 +10,7 @@ import click
 from sqlalchemy import Engine
 
 from humaneval.cli.context import SEED, warn_if_open
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.errors import StoreError
 from humaneval.market import open_market
 
@@ -18,7 +18,7 @@ DEFAULT_FILE = "market.db"
 
 database_option = click.option(
     "--database",
-    type=OutPath(dir_okay=False, path_type=str),
+    type=NamedPath(dir_okay=False, path_type=str),
     default=DEFAULT_FILE,
     show_default=True,
     help="File of the marketplace.",

@@ -12,7 +12,7 @@ import click
 from humaneval.cli.context import App, emit, json_option, say, warn_if_open, with_app
 from humaneval.cli.market.options import database_option, fault_options
 from humaneval.cli.numbers import Dollars
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.errors import UsageError
 from humaneval.market import Faults, Keys, MarketServer, Mode
 from humaneval.market.faults.admin import TOKEN_HEADER
@@ -57,7 +57,7 @@ DEFAULT_PORT = 8731
 @click.option(
     "--keys",
     "keys_file",
-    type=OutPath(dir_okay=False),
+    type=NamedPath(dir_okay=False),
     help="File of the access keys that calls must be signed with. [default: HUMANEVAL_MARKET_KEYS, else any]",
 )
 @click.option(
@@ -122,7 +122,7 @@ def serve(
 
 
 @click.command()
-@click.option("--out", type=OutPath(dir_okay=False), required=True, help="File to write.")
+@click.option("--out", type=NamedPath(dir_okay=False), required=True, help="File to write.")
 @json_option
 def key(out: Path, as_json: bool) -> None:
     """Make an access key, in a file.

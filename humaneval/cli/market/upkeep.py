@@ -9,7 +9,7 @@ import click
 
 from humaneval.cli.context import emit, json_option, say
 from humaneval.cli.market.options import database_option, existing_market, refuse_missing
-from humaneval.cli.output_files import OutPath
+from humaneval.cli.output_files import NamedPath
 from humaneval.market.events import kept_events
 from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import CHECK, HEAD, VERSIONS
@@ -20,7 +20,7 @@ from humaneval.store.engine import open_engine
 @click.command()
 @click.option(
     "--out",
-    type=OutPath(dir_okay=False),
+    type=NamedPath(dir_okay=False),
     help="File to write. [default: a dated copy beside the database]",
 )
 @database_option
