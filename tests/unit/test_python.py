@@ -64,7 +64,7 @@ def test_every_name_is_there_listed_and_documented() -> None:
             if not inner.startswith("_") and name in ("Scores", "Database", "StoredStudy", "StudyPlan"):
                 assert inspect.getdoc(member) or inner in ("plan", "outlook"), f"{name}.{inner}"
     with pytest.raises(AttributeError, match="no attribute 'scores'"):
-        he.scores  # noqa: B018
+        he.scores  # noqa: B018 - to look is what fails
 
 
 def test_one_annotator_is_spoken_of_in_the_singular(frame: pd.DataFrame) -> None:
@@ -123,9 +123,9 @@ def test_the_plot_is_the_reports_as_a_figure_that_shows_itself(scores: he.Scores
     assert isinstance(figure, Figure)
     words = {text.get_text() for axes in figure.axes for text in axes.texts}
     assert set(NAMES) <= words
-    picture = figure._repr_png_()  # type: ignore[attr-defined]
+    picture = figure._repr_png_()  # type: ignore[attr-defined]  # only notebooks call it
     assert picture.startswith(b"\x89PNG")
-    assert picture == scores.plot()._repr_png_()  # type: ignore[attr-defined]
+    assert picture == scores.plot()._repr_png_()  # type: ignore[attr-defined]  # only notebooks call it
 
 
 def test_the_callers_frame_is_not_changed_and_its_index_and_cases_do_not_matter(frame: pd.DataFrame) -> None:
