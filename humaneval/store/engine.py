@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
     DatabaseError,
     IntegrityError,
     InvalidatePoolError,
+    NoResultFound,
     OperationalError,
     ProgrammingError,
 )
@@ -208,10 +209,21 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
+@lru_cache(maxsize=16)
+def _of_one_moment(engine: Engine) -> Engine:
+    if engine.dialect.name == "sqlite":
+        return engine
+    return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
-    """A session for reading. Its changes are not kept."""
-    with store_errors(engine), Session(engine, autoflush=False) as session:
+    """A session for reading. Its changes are not kept.
+
+    All its statements see the database as it was at the first one. So tables agree, whatever others write
+    meanwhile.
+    """
+    with store_errors(engine), Session(_of_one_moment(engine), autoflush=False) as session:
         yield session
 
 
@@ -283,9 +295,12 @@ def writing_alone(engine: Engine, what: str) -> Iterator[Session]:
 
 @contextmanager
 def store_errors(engine: Engine) -> Iterator[None]:
-    """Turn the driver's errors about a busy, missing, full or damaged database into a StoreError."""
+    """Turn the driver's errors about a busy, missing, full or damaged database into a StoreError. Also that a
+    row is gone which was there a moment ago."""
     try:
         yield
+    except NoResultFound as error:
+        raise gone() from error
     except NoConnectionError as error:  # all that are pooled are in use
         raise _busy(engine) from error
     except (DatabaseError, sqlite3.OperationalError) as error:  # without SQLAlchemy it is the driver's own
@@ -295,6 +310,14 @@ def store_errors(engine: Engine) -> Iterator[None]:
         if told is None:
             raise
         raise told from error
+
+
+def gone() -> StoreError:
+    """The error if a row is no longer there whose id was read before."""
+    return StoreError(
+        "another program has deleted what this command is about",
+        "Run the command again to see the present state.",
+    )
 
 
 def _busy(engine: Engine) -> StoreError:

@@ -99,6 +99,7 @@ def test_what_is_set_for_a_database_does_not_change_what_is_read_or_how(engine: 
     engine.dispose()
     with reading(engine) as session:
         assert session.scalar(text("SELECT timestamptz '2026-11-30' || '…'")) == "2026-11-30 00:00:00+00…"
+    with writing(engine) as session:
         assert session.scalar(text("SHOW transaction_isolation")) == "read committed"
 
 
