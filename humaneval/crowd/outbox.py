@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.pseudonyms import without_ids
 from humaneval.errors import HumanEvalError, PlatformError, UsageError
-from humaneval.store.engine import batches, in_turns, reading, writing
+from humaneval.store.engine import batches, gone, in_turns, reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
 from humaneval.text import without_refused
@@ -58,9 +58,11 @@ def hold_study(session: Session, study_id: int) -> None:
     """Hold the study until the transaction ends: programs that plan, claim, answer or collect take turns.
 
     It comes before every other lock, and before every change of a HIT or a claim: triggers count the places
-    of many HITs, in the order of their claims. SQLite has one writer at a time anyway.
+    of many HITs, in the order of their claims. SQLite has one writer at a time anyway. Raises StoreError if
+    the study was deleted meanwhile.
     """
-    session.scalar(_HELD, {"study_id": study_id})
+    if session.scalar(_HELD, {"study_id": study_id}) is None:
+        raise gone()
 
 
 def hold_study_at(connection: Connection, study_id: int) -> None:

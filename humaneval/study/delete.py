@@ -47,7 +47,8 @@ def delete_study(engine: Engine, name: str) -> Deleted:
     """
     with writing_alone(engine, f"study {name!r}") as session:
         study = get_study(session, name)
-        session.refresh(study, with_for_update=True)  # a program that publishes it locks the same row
+        # As it is once it is ours: a program that publishes it locks the same row.
+        session.get_one(StudyRow, study.id, with_for_update=True, populate_existing=True)
         _refuse_used(session, study)
         return Deleted(_delete(session, study))
 

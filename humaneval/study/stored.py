@@ -14,11 +14,11 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select, bindparam, exists, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from humaneval.domain import FROM_TABLE, PROGRAM, SENTENCES
+from humaneval.domain import FROM_TABLE, PROGRAM
 from humaneval.errors import HumanEvalError, UsageError
 from humaneval.scoring.questions.question import DETECT, load_question
 from humaneval.store.addresses import KEY as ADDRESSES
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import gone, reading, writing
 from humaneval.store.meta import stored_secret
 from humaneval.store.responses import answerers
 from humaneval.store.tables import (
@@ -131,14 +131,16 @@ def hash_of_rows(session: Session, study: StudyRow) -> str:
 
 
 def length_of_study(session: Session, study_id: int) -> int:
-    """How many sentences each story of a study has."""
-    found = session.scalar(
+    """How many sentences each story of a study has. Raises StoreError if it was deleted meanwhile."""
+    found: int | None = session.scalar(
         select(func.json_array_length(StoryRow.sentences))
         .join(PassageRow, PassageRow.story_id == StoryRow.id)
         .where(PassageRow.study_id == study_id)
         .limit(1)
     )
-    return found or SENTENCES
+    if found is None:
+        raise gone()
+    return found
 
 
 def is_simulated(study: Study) -> bool:

@@ -1,0 +1,105 @@
+"""Another program deletes what a command is about, between any two looks of it into the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+from sqlalchemy.pool import Pool
+
+from humaneval.errors import StoreError
+from humaneval.store import engine as store
+from humaneval.store.engine import open_engine
+from humaneval.study.delete import delete_study
+from tests.commands import Command
+
+Factory = Callable[..., object]
+LOOKS = 60
+"""No command here looks as often into its database."""
+
+
+@contextmanager
+def before_look(number: int, act: Callable[[], object]) -> Iterator[list[int]]:
+    """Does `act` just before a connection is used for the `number`th time. Gives how often one was."""
+    looks, acting = [0], [False]
+
+    def look(*_: object) -> None:
+        if not acting[0]:
+            looks[0] += 1
+            if looks[0] == number:
+                acting[0] = True
+                act()
+                acting[0] = False
+
+    opened: list[Any] = []
+
+    def opens(connection: Any, _: object) -> None:
+        opened.append(connection)
+
+    event.listen(Pool, "checkout", look)
+    event.listen(Pool, "connect", opens)
+    try:
+        yield looks
+    finally:
+        event.remove(Pool, "checkout", look)
+        event.remove(Pool, "connect", opens)
+        for connection in opened:  # a command leaves its own to the end of the program
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "status study",
+        "study show study",
+        "study show study --key key.json",
+        "study audit study",
+        "study preview study --out page.html",
+        "study enlarge study --annotators 4 --yes",
+        "study plan study",
+        "study delete study",
+        "publish study --to link",
+        "publish study --to csv --out batch",
+        "collect study",
+        "score study",
+        "export study --out table.csv",
+        "report study --out page.html",
+        "archive study --out archive.zip",
+        "datasheet study --out sheet.md",
+        "review study",
+        "worker list study",
+        "close study",
+    ],
+)
+def test_a_study_that_goes_is_told_in_a_line(
+    engine: Engine,
+    database: str,
+    study_factory: Factory,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    verb: str,
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.2)  # what holds the study at a look keeps it
+    monkeypatch.setenv("HUMANEVAL_DATABASE", database)
+    monkeypatch.chdir(tmp_path)
+    study_factory(engine)
+    study_factory(engine, "another")
+    other = open_engine(database, pool=False)
+
+    def go() -> None:
+        with suppress(StoreError):
+            delete_study(other, "study")
+
+    for number in range(1, LOOKS):
+        with before_look(number, go) as looks:
+            said = command(*verb.split())
+        if looks[0] < number:  # it was through before
+            break
+        assert said.code in (0, 1, 2), said.err
+        assert "Traceback" not in said.err
+        study_factory(engine)
