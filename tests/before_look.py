@@ -1,0 +1,42 @@
+"""Lets something happen just before a command looks into its database for the nth time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
+
+
+@contextmanager
+def before_look(number: int, act: Callable[[], object]) -> Iterator[list[int]]:
+    """Does `act` just before this thread uses a connection for the `number`th time. Gives how often it
+    did."""
+    looks, acting, this = [0], [False], threading.get_ident()
+
+    def look(*_: object) -> None:
+        if not acting[0] and threading.get_ident() == this:
+            looks[0] += 1
+            if looks[0] == number:
+                acting[0] = True
+                act()
+                acting[0] = False
+
+    opened: list[Any] = []
+
+    def opens(connection: Any, _: object) -> None:
+        if threading.get_ident() == this:
+            opened.append(connection)
+
+    event.listen(Pool, "checkout", look)
+    event.listen(Pool, "connect", opens)
+    try:
+        yield looks
+    finally:
+        event.remove(Pool, "checkout", look)
+        event.remove(Pool, "connect", opens)
+        for connection in opened:  # a command leaves its own to the end of the program
+            connection.close()
