@@ -56,6 +56,9 @@ transactions that have to be tried again."""
 REFUSED, ONLY_READ = "42501", "25006"
 """PostgreSQL's codes for a role without the permission, and for a database that can only be read. Its words
 may be in any language."""
+LED_NOWHERE = "23503"
+"""PostgreSQL's code for a row that leads to one that is gone, and for one that is to go while others lead to
+it."""
 LOCKED = "55P03"
 """PostgreSQL's code for a lock that another session held too long."""
 FULL = re.compile("too many (clients|connections)|remaining connection slots")
@@ -331,6 +334,11 @@ def _told(engine: Engine, error: DatabaseError) -> StoreError | None:
     """What a person reads about an error of the driver; None for what is no trouble with the database."""
     reason = str(error.orig).strip().splitlines()[0]
     code = getattr(error.orig, "sqlstate", None)
+    if code == LED_NOWHERE or "FOREIGN KEY" in reason:
+        return StoreError(
+            "another program has deleted what this command is about, or has begun to use it",
+            "Run the command again to see the present state.",
+        )
     read_only = code == ONLY_READ or "readonly database" in reason
     wrong_address = type(error) is ProgrammingError and error.statement is None  # nothing was asked yet
     if not wrong_address and type(error) not in (OperationalError, DatabaseError) and code not in NO_BUGS:

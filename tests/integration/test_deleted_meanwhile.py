@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.errors import StoreError
+from humaneval.errors import StoreError, UsageError
+from humaneval.infills.forget import forget
 from humaneval.store import engine as store
 from humaneval.store.engine import open_engine
 from humaneval.study.delete import delete_study
@@ -73,3 +74,34 @@ def test_a_study_that_goes_is_told_in_a_line(
             break
         assert said.code in (0, 1, 2), said.err
         study_factory(engine)
+
+
+@pytest.mark.parametrize("kind", ["human", "control"])
+def test_infills_that_go_while_more_are_written_are_told_in_a_line(
+    engine: Engine,
+    database: str,
+    study_factory: Factory,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    study_factory(engine)
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.2)
+    monkeypatch.setenv("HUMANEVAL_DATABASE", database)
+    other = open_engine(database, pool=False)
+
+    def go() -> None:
+        with suppress(StoreError, UsageError):
+            forget(other, "extra")
+
+    codes = set()
+    for number in range(1, LOOKS):
+        assert command("generate", "--generator", kind, "--as", "extra", "--positions", "3").code == 0
+        with before_look(number, go) as looks:
+            said = command("generate", "--generator", kind, "--as", "extra")
+        codes.add(said.code)
+        assert said.code in (0, 1), said.err
+        if looks[0] < number:
+            break
+        command("generators", "forget", "extra")
+    assert codes == {0, 1}
