@@ -52,6 +52,10 @@ class StoreError(HumanEvalError):
     """The database is missing, of another revision, damaged or busy."""
 
 
+class GoneError(StoreError):
+    """Another program has deleted what this is about."""
+
+
 class DesignError(HumanEvalError):
     """A study cannot be built from the stored stories and infills."""
 

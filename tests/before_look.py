@@ -12,13 +12,13 @@ from sqlalchemy.pool import Pool
 
 
 @contextmanager
-def before_look(number: int, act: Callable[[], object]) -> Iterator[list[int]]:
-    """Does `act` just before this thread uses a connection for the `number`th time. Gives how often it
-    did."""
+def before_look(number: int, act: Callable[[], object], *, in_servers: bool = False) -> Iterator[list[int]]:
+    """Does `act` just before a connection is used for the `number`th time: by this thread alone, or also
+    `in_servers` of this process. Gives how often one was."""
     looks, acting, this = [0], [False], threading.get_ident()
 
     def look(*_: object) -> None:
-        if not acting[0] and threading.get_ident() == this:
+        if not acting[0] and (in_servers or threading.get_ident() == this):
             looks[0] += 1
             if looks[0] == number:
                 acting[0] = True

@@ -13,7 +13,7 @@ from humaneval.crowd.form_page import Form, ShownPassage, tells_position
 from humaneval.crowd.found_hit import FoundHit
 from humaneval.crowd.platform import UNASKED
 from humaneval.crowd.stored_claim import find_work
-from humaneval.errors import UsageError
+from humaneval.errors import GoneError
 from humaneval.store.engine import connected
 from humaneval.store.responses import TEST_ENDPOINTS
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StoryRow, StudyRow
@@ -46,7 +46,7 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
     with connected(engine) as connection:
         work = find_work(connection, assignment_id)
     if work is None:
-        raise UsageError(f"there is no assignment {assignment_id}", "Open the form again.")
+        raise GoneError(f"there is no assignment {assignment_id}", "Open the form again.")
     hit = work.hit
     return Place(
         form_shown(engine, hit, work.row_id),

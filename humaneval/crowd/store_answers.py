@@ -19,7 +19,7 @@ from humaneval.crowd.panel_postbacks import intend_postback
 from humaneval.crowd.participants import intend_exclusion
 from humaneval.crowd.reversible import EXCLUDE, worker_subject
 from humaneval.crowd.stored_claim import PASSED_ON, Work, find_work
-from humaneval.errors import UsageError
+from humaneval.errors import GoneError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AnswerRow, AssignmentRow, ConsentTextRow, OutboxRow
 from humaneval.store.together import add_rows, change_rows
@@ -215,5 +215,5 @@ def _exclude(connection: Connection, sent: Sequence[Sending]) -> None:
     add_rows(connection, _outbox, intended)
 
 
-def _unknown(assignment_id: int) -> UsageError:
-    return UsageError(f"there is no assignment {assignment_id}", "Open the form again.")
+def _unknown(assignment_id: int) -> GoneError:
+    return GoneError(f"there is no assignment {assignment_id}", "Open the form again.")

@@ -33,7 +33,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
-from humaneval.errors import PrerequisiteError, StoreError
+from humaneval.errors import GoneError, PrerequisiteError, StoreError
 from humaneval.request_turns import MOST_POOLED
 from humaneval.store.files import is_writable, make_private, read_only_address, why_not_written
 from humaneval.text import command, without_password
@@ -315,9 +315,9 @@ def store_errors(engine: Engine) -> Iterator[None]:
         raise told from error
 
 
-def gone() -> StoreError:
+def gone() -> GoneError:
     """The error if a row is no longer there whose id was read before."""
-    return StoreError(
+    return GoneError(
         "another program has deleted what this command is about",
         "Run the command again to see the present state.",
     )

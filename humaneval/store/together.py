@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from humaneval import request_turns
-from humaneval.errors import HumanEvalError, StoreError
+from humaneval.errors import GoneError, HumanEvalError, StoreError
 from humaneval.server_logs import failure
 from humaneval.store.engine import batches, connected, writing
 
@@ -134,7 +134,7 @@ class Writer:
             self._fail(waiting, error)
 
     def _fail(self, waiting: _Waiting, error: Exception) -> None:
-        if isinstance(error, StoreError):
+        if isinstance(error, StoreError) and not isinstance(error, GoneError):
             self._failed = _Failed(monotonic(), error)
         waiting.outcome.set_exception(error)
 

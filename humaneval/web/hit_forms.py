@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from flask import Blueprint, Response, current_app, g, request
 from itsdangerous import BadSignature
 from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Opened, Outcome, Visit
@@ -21,7 +21,7 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.refused_consent import forget_refusal
 from humaneval.crowd.signatures import MOST_ASKED, SIGNATURE, is_signed, returned_of
 from humaneval.crowd.stored_claim import Work
-from humaneval.errors import HumanEvalError, StoreError
+from humaneval.errors import GoneError, HumanEvalError, StoreError
 from humaneval.request_turns import waiting
 from humaneval.resources import bundled
 from humaneval.scoring.questions.question import load_question, question_names
@@ -260,6 +260,12 @@ def busy(error: StoreError) -> Response:
         response = messages.message("busy_heading", "busy_text", status=503)
     response.headers["Retry-After"] = "5"
     return response
+
+
+@blueprint.app_errorhandler(GoneError)
+def gone(_: GoneError) -> Response:
+    """A person was forgotten, or a study deleted, while this request was at work."""
+    return http_error(NotFound())
 
 
 @blueprint.app_errorhandler(HTTPException)

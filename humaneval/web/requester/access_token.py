@@ -9,7 +9,7 @@ from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import HTTPException, NotFound
 
 from humaneval.crowd.study_at import StudyAtPlatform
-from humaneval.errors import StoreError
+from humaneval.errors import GoneError, StoreError
 from humaneval.server_logs import failure
 from humaneval.web import infilling
 from humaneval.web.infilling import Desk
@@ -68,6 +68,8 @@ def failed(error: Exception) -> Response:
     """Flask's own log entry of an error would hold the address."""
     if isinstance(error, HTTPException):
         return page("failed.html", status=error.code or 500, missing=error.code == 404, busy=False)
+    if isinstance(error, GoneError):
+        return page("failed.html", status=404, missing=True, busy=False)
     if isinstance(error, StoreError):
         current_app.logger.error("store: %s", error.message)
         return page("failed.html", status=503, missing=False, busy=True)
