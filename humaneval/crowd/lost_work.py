@@ -15,9 +15,13 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker, stored_as
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, HitRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.text import PAYING, command
+
+
+SENT_IN = ("submitted", "approved", "rejected")
+"""States of work that is known to be submitted."""
 
 
 def lost_work(
@@ -33,7 +37,7 @@ def lost_work(
     lost = GONE in figures_there(session, found.hit_id)
     by_link = at.endpoint == "link" and (at.settings.link.pay == "none" or found.state != "submitted")
     by_hand = elsewhere and (lost or by_link)
-    if found.state in ("submitted", "approved", "rejected") and not by_hand:
+    if found.state in SENT_IN and not by_hand:
         raise UsageError(
             f"assignment {assignment} was submitted{f', and {at.endpoint} no longer has it' * lost}",
             (settled(session, at, found) or pay_by_hand(at, assignment))
@@ -96,7 +100,8 @@ def refuse_if_submitted(at: StudyAtPlatform, work: AssignmentRow) -> None:
         # People can work at a HIT that an interrupted `publish` made and did not record.
         unrecorded = orphans(at).values()
         external_id = next((one.published.external_id for one in unrecorded if one.hit_id == hit.id), None)
-    if external_id is None or hit.closed_at is not None or work.state not in ("opened", "answered", TAKEN_IN):
+    # Also work whose row went to somebody else: it can still be handed in, and is paid then.
+    if external_id is None or hit.closed_at is not None or work.state in SENT_IN:
         return
     there = submitted(at.platform, external_id) or ()
     if any((one.external_id, one.worker) == (work.external_id, whom) for one in there):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select, update
 
+from humaneval.crowd import publish_plan
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.compensate import Compensated, compensate_worker
@@ -27,6 +28,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import open_study
+from tests.integration.crowd.conftest import filled
 
 LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
 
@@ -261,6 +263,29 @@ def test_C23_what_was_submitted_is_not_compensated_before_it_is_collected(
     assert len(listed()) == 1
     collect_work(open_study_at(sqlite_engine, "study", platform))
     assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
+
+
+def test_C23_so_is_what_was_submitted_after_its_row_went_to_somebody_else(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publish_plan, "MAX_ASSIGNMENTS", 1)
+    up, ada = put_up(sqlite_engine, design={"annotators": 4}), person("Ada")
+    work = ada.accept(up.preview)
+    form = work.open().form(field="form")
+    work.submit_directly({**form.values, **filled(form)})
+    time_is_over(sqlite_engine)
+    ada.accept(up.preview).open()  # one form at a time: the first is given up
+    with reading(sqlite_engine) as session:
+        assert session.scalar(select(AssignmentRow.state).order_by(AssignmentRow.id)) == "superseded"
+    with pytest.raises(UsageError, match="was submitted at local, and is not collected yet"):
+        pay(sqlite_engine, platform, work.id)
+    assert payments(sqlite_engine) == []
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    assert approve_work(open_study_at(sqlite_engine, "study", platform), assignments=[work.id]) == 1
 
 
 def test_C23_somebody_whose_hit_is_deleted_is_compensated(
