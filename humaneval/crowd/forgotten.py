@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import EXCLUSION_KEY, NAMELESS, exclusion_hashes, pseudonym
+from humaneval.store.engine import ASKED_FOR, batches
 from humaneval.store.export_pseudonyms import PSEUDONYM_KEY
 from humaneval.store.meta import stored_secret
 from humaneval.store.tables import AssignmentRow, ForgottenRow, MetaRow, WorkerRow
@@ -35,16 +36,13 @@ def left_alone(session: Session, endpoint: str, submissions: Sequence[Submission
 
 def _purged(session: Session, endpoint: str, submissions: Sequence[Submission]) -> dict[str, set[str]]:
     """Assignment → the pseudonyms of its workers whose ids were purged."""
-    if session.scalar(select(WorkerRow.id).where(NAMELESS).limit(1)) is None:
-        return {}
-    listed = {one.external_id for one in submissions}
-    stored = session.execute(
+    stored = (
         select(AssignmentRow.external_id, WorkerRow.pseudonym)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .where(AssignmentRow.endpoint == endpoint, NAMELESS)
     )
     found: dict[str, set[str]] = {}
-    for assignment, name in stored:
-        if assignment in listed:
+    for some in batches({one.external_id for one in submissions}, ASKED_FOR):
+        for assignment, name in session.execute(stored.where(AssignmentRow.external_id.in_(some))):
             found.setdefault(assignment, set()).add(name)
     return found

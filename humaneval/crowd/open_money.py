@@ -42,9 +42,11 @@ def refuse_open_money(
     now: datetime,
     what: str,
     done: str = "Nothing was deleted.",
+    writes: Collection[int] | None = None,
 ) -> None:
-    """Raise UsageError if money is open for the work of one of these workers. `what` could not be done."""
-    found = open_money(session, workers, now)
+    """Raise UsageError if money is open for the work of one of these workers. `what` could not be done.
+    `writes` are those that may name them, if that is known: all of them are read otherwise."""
+    found = open_money(session, workers, now, writes)
     if not found:
         return
     first, *more = found
@@ -52,7 +54,9 @@ def refuse_open_money(
     raise UsageError(f"{what}: {first.why}{others}", f"{done} {first.when}: `{first.way_out}`")
 
 
-def open_money(session: Session, workers: Collection[int], now: datetime) -> list[Open]:
+def open_money(
+    session: Session, workers: Collection[int], now: datetime, writes: Collection[int] | None = None
+) -> list[Open]:
     """The forms of these workers for which money is open, the first of each study first."""
     forms: list[AssignmentRow] = []
     payments: dict[int, list[PaymentRow]] = {}
@@ -68,9 +72,11 @@ def open_money(session: Session, workers: Collection[int], now: datetime) -> lis
         for form in forms
         for one in _of_form(session, studies[form.study_id], form, payments.get(form.id, []), now)
     ]
-    pending = (OUTBOX.c.state == "pending", OUTBOX.c.operation.in_(MONEY))
+    pending = [OUTBOX.c.state == "pending", OUTBOX.c.operation.in_(MONEY)]
+    if writes is not None:
+        pending.append(OUTBOX.c.id.in_(writes))
     found += _unsure(session, writes_about(session, workers, *pending), studies)
-    named = [{"id": form.id, "external_id": form.external_id} for form in forms]
+    named = [{"id": form.id, "endpoint": form.endpoint, "external_id": form.external_id} for form in forms]
     waiting = {
         line["subject"]
         for line in writes_about_forms(session, named)

@@ -13,7 +13,7 @@ from humaneval.crowd.platform import UNASKED, Submission
 from humaneval.crowd.published_hits import is_static, known_gone, refuse_elsewhere, submitted, to_collect, up
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
-from humaneval.store.engine import reading
+from humaneval.store.engine import ASKED_FOR, batches, reading
 from humaneval.store.tables import COLLECTED, AssignmentRow
 
 
@@ -99,9 +99,12 @@ def of_people_here(at: StudyAtPlatform, work: Sequence[Submission]) -> list[Subm
 
 def still_new(engine: Engine, there: Collection[Place]) -> list[Place]:
     """Those that are not collected."""
-    if not there:
-        return []
+    collected = select(AssignmentRow.hit_id, AssignmentRow.external_id).where(
+        AssignmentRow.state.in_(COLLECTED)
+    )
+    known: set[Place] = set()
     with reading(engine) as session:
-        collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
-        known = {Place(*row) for row in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))}
+        for some in batches({hit for hit, _ in there}, ASKED_FOR):
+            found = session.execute(collected.where(AssignmentRow.hit_id.in_(some)))
+            known.update(Place(*row) for row in found)
     return [one for one in there if one not in known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, delete, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.errors import UsageError
@@ -43,11 +43,11 @@ def forget(engine: Engine, name: str) -> int:
 
 
 def _refuse_shown(session: Session, generator_id: int, name: str) -> None:
-    """Raise UsageError if a study shows infills of a generator."""
+    """Raise UsageError if a study shows infills of a generator, also as the second of two sentences."""
     shown = session.scalar(
         select(StudyRow.name)
         .join(PassageRow, PassageRow.study_id == StudyRow.id)
-        .where(PassageRow.generator_id == generator_id)
+        .where(or_(PassageRow.generator_id == generator_id, PassageRow.other_generator_id == generator_id))
         .limit(1)
     )
     if shown is not None:

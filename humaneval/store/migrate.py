@@ -29,7 +29,7 @@ from humaneval.text import command
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest revision, so that opening a database does not import Alembic. A test compares the two."""
 
 LONGEST_COPY = 24 * 60 * 60

@@ -25,7 +25,7 @@ class PaymentRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
     endpoint: Mapped[str]
-    assignment_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"))
+    assignment_id: Mapped[int | None] = mapped_column(ForeignKey("assignments.id"), index=True)
     """None if its worker was forgotten: the books keep the amount, and no person."""
     kind: Mapped[str]
     purpose: Mapped[str]

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from humaneval.store.types import Base, now
+from humaneval.store.types import Base, index_known, now
 
 
 class ConsentTextRow(Base):
@@ -37,6 +37,7 @@ class DeletedFormRow(Base):
     """A form whose answers were deleted because its annotator was forgotten. It does not say whose it was."""
 
     __tablename__ = "deleted_forms"
+    __table_args__ = (index_known("deleted_forms", "row_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)

@@ -19,7 +19,7 @@ from humaneval.store.people import DeletedFormRow as DeletedFormRow
 from humaneval.store.people import ExportRow as ExportRow
 from humaneval.store.people import ForgottenRow as ForgottenRow
 from humaneval.store.study_blanks import StudyBlankRow as StudyBlankRow
-from humaneval.store.types import Base, between, index_where, now, one_of
+from humaneval.store.types import Base, between, index_known, index_where, now, one_of
 
 
 class StoryRow(Base):
@@ -137,14 +137,15 @@ class PassageRow(Base):
             where="other_generator_id IS NOT NULL",
             unique=True,
         ),
+        index_known("passages", "other_generator_id"),
         one_of("role", Role),
         between("position", 1, MOST_SENTENCES + 1),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"))
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
     story_id: Mapped[int] = mapped_column(ForeignKey("stories.id"))
-    generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
+    generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"), index=True)
     infill_id: Mapped[int | None] = mapped_column(ForeignKey("infills.id"), index=True)
     position: Mapped[int]
     """The held-out sentence, or where the machine begins: one more than there are if a person wrote all."""
@@ -195,6 +196,7 @@ class HitRow(Base):
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id"),
         CheckConstraint("assignments >= 1", name="assignments"),
+        index_known("hits", "row_id"),
         one_of("audience", ("", *AUDIENCES)),
     )
 
@@ -230,7 +232,7 @@ class GapRow(Base):
 
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), primary_key=True)
     endpoint: Mapped[str] = mapped_column(primary_key=True)
-    row_id: Mapped[int] = mapped_column(ForeignKey("rows.id"), primary_key=True)
+    row_id: Mapped[int] = mapped_column(ForeignKey("rows.id"), primary_key=True, index=True)
 
 
 OUTBOX_STATES = ("pending", "confirmed", "refused")

@@ -52,6 +52,11 @@ def index_where(name: str, *columns: str, where: str, unique: bool = False) -> I
     return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
 
 
+def index_known(table: str, column: str) -> Index:
+    """An index of those rows only that have a value in `column`: the others are never looked for by it."""
+    return index_where(f"ix_{table}_{column}", column, where=f"{column} IS NOT NULL")
+
+
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",

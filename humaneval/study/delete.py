@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Engine, Table, delete, exists, func, select, text
+from sqlalchemy import ColumnElement, Engine, Table, delete, exists, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.domain import FROM_TABLE
@@ -27,8 +27,6 @@ from humaneval.text import command
 
 OWN = (PassageRow, RowRow, StudyBlankRow, StudyAdditionRow)
 """What a study consists of. Every other table about it is of what was done with it."""
-LEADING = ("hits", "gaps", "deleted_forms")
-"""The tables that lead to rows, and have no index that begins with the row."""
 NOT_LOADED = {"synchronize_session": False}
 """For statements about rows that are not loaded in the session."""
 
@@ -112,14 +110,8 @@ def _delete(session: Session, study: StudyRow) -> int:
     names = study.settings["design"]["generators"]
     rows = select(RowRow.id).where(RowRow.study_id == study.id)
     session.execute(delete(RowPassageRow).where(RowPassageRow.row_id.in_(rows)), execution_options=NOT_LOADED)
-    # For each row that goes, SQLite looks whether these lead to it, and would read them whole each time.
-    searched = LEADING if session.get_bind().dialect.name == "sqlite" else ()
-    for name in searched:
-        session.execute(text(f"CREATE INDEX {name}_by_row ON {name} (row_id)"))
     for one in OWN:
         session.execute(delete(one).where(one.study_id == study.id), execution_options=NOT_LOADED)
-    for name in searched:
-        session.execute(text(f"DROP INDEX {name}_by_row"))
     session.execute(delete(StudyRow).where(StudyRow.id == study.id), execution_options=NOT_LOADED)
     if not from_a_table:
         return 0

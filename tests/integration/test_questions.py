@@ -16,8 +16,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import joinedload
 
 from humaneval.domain import Blank, GeneratorRequest, Story
-from humaneval.errors import DesignError, SettingsError
+from humaneval.errors import DesignError, SettingsError, UsageError
 from humaneval.infills.blanks import blanks_of
+from humaneval.infills.forget import forget
 from humaneval.infills.generate import run
 from humaneval.infills.processing import Form
 from humaneval.infills.rest_of_story import Rest
@@ -119,6 +120,15 @@ def test_controls_of_short_rows_of_prefer_take_turns(sqlite_engine: Engine) -> N
         ("control", "human"): 20,
         ("human", "control"): 20,
     }
+
+
+def test_a_generator_that_is_only_second_is_not_forgotten(engine: Engine) -> None:
+    fill(engine, stories_of(5))
+    make(engine, "prefer", annotators=1, passages_per_row=2, seed=1)
+    (row,) = passages(engine, "prefer")
+    (name,) = {named(each)[1] for each in row} - {named(each)[0] for each in row}
+    with pytest.raises(UsageError, match=f"study 'prefer' shows infills by '{name}'"):
+        forget(engine, name)
 
 
 def test_each_passage_of_short_rows_of_prefer_has_its_responses(sqlite_engine: Engine) -> None:
