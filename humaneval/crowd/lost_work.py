@@ -19,7 +19,6 @@ from humaneval.store.tables import AssignmentRow, HitRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.text import PAYING, command
 
-
 SENT_IN = ("submitted", "approved", "rejected")
 """States of work that is known to be submitted."""
 
