@@ -1,4 +1,4 @@
-"""How many of a HIT's places are at each stage, and the money held for it, kept by triggers
+"""The places of each HIT at each stage and the money held for it, kept by triggers; indexes for lists
 
 Revision ID: m0004
 Revises: m0003
@@ -60,8 +60,18 @@ coalesce((SELECT sum(on_hold) FROM entries WHERE hit_number = hits.number), 0),
 {", ".join(map(OF_STATE.format, STAGES))} FROM hits
 """
 
+IN_ORDER = {
+    "assignments": [["hit_number", "state", "turn"], ["hit_number", "turn"]],
+    "qualifications": [["type_number", "number"]],
+}
+"""The columns of new indexes: a page of a list reads no more than it shows."""
+
 
 def upgrade() -> None:
+    for table, indexes in IN_ORDER.items():
+        for columns in indexes:
+            op.create_index(f"ix_{table}_{'_'.join(columns)}", table, columns)
+    op.drop_index("ix_assignments_hit_number_state", "assignments")
     op.create_table(
         "hit_sums",
         sa.Column("hit_number", sa.Integer(), nullable=False),
@@ -92,3 +102,7 @@ def downgrade() -> None:
     for name in TRIGGERS:
         op.execute(f"DROP TRIGGER {name}" if sqlite else f"DROP FUNCTION {name}() CASCADE")
     op.drop_table("hit_sums")
+    op.create_index("ix_assignments_hit_number_state", "assignments", ["hit_number", "state"])
+    for table, indexes in IN_ORDER.items():
+        for columns in indexes:
+            op.drop_index(f"ix_{table}_{'_'.join(columns)}", table)

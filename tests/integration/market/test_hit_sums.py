@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -17,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.market import Mode, open_account, open_market
 from humaneval.market.account import Balance, balance
-from humaneval.market.assignments import accept, give_back
+from humaneval.market.assignments import accept, begun_by, give_back, in_hand_of
 from humaneval.market.operations import Market
 from humaneval.market.protocol.answer_xml import answer_xml
 from humaneval.market.protocol.refusals import RefusedError
@@ -27,6 +28,7 @@ from humaneval.market.tables.assignments import TAKEN, Assignment, State
 from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import VERSIONS
 from humaneval.market.tables.hits import Hit, HitType
+from humaneval.market.tables.qualifications import Qualification
 from humaneval.market.tables.workers import Worker
 from humaneval.market.workers import find_worker, sign_up
 from humaneval.store import migrate
@@ -86,10 +88,8 @@ def approved(engine: Engine, first: int, last: int) -> None:
         connection.execute(insert(LINES), [{**line, "made_at": now()} for _ in range(first, last)])
 
 
-def test_what_an_accept_a_submission_and_a_decision_cost_does_not_grow_with_the_hit(engine: Engine) -> None:
-    open_account(engine, Mode.LOCAL)
-    market = Market(engine, Mode.LOCAL)
-    hit = market.perform("CreateHIT", {**HIT, "MaxAssignments": 5000})["HIT"]["HITId"]
+def steps_of(engine: Engine, does: Callable[[], object]) -> int:
+    """How much work SQLite has with it."""
     steps = 0
 
     def step() -> None:
@@ -100,13 +100,17 @@ def test_what_an_accept_a_submission_and_a_decision_cost_does_not_grow_with_the_
         driver: Any = connection.connection.driver_connection
         driver.set_progress_handler(step, 1)
 
-    def cost(does: Callable[[], object]) -> int:
-        nonlocal steps
-        event.listen(engine, "begin", watch)
-        steps = 0
-        does()
-        event.remove(engine, "begin", watch)
-        return steps
+    event.listen(engine, "begin", watch)
+    does()
+    event.remove(engine, "begin", watch)
+    return steps
+
+
+def test_what_an_accept_a_submission_and_a_decision_cost_does_not_grow_with_the_hit(engine: Engine) -> None:
+    open_account(engine, Mode.LOCAL)
+    market = Market(engine, Mode.LOCAL)
+    hit = market.perform("CreateHIT", {**HIT, "MaxAssignments": 5000})["HIT"]["HITId"]
+    cost = partial(steps_of, engine)
 
     def costs(number: int) -> dict[str, int]:
         with market.writing() as work:
@@ -310,3 +314,61 @@ def test_at_the_end_a_marketplace_of_an_earlier_revision_holds_nothing(tmp_path:
     assert after.on_hold == 0
     assert after.available + after.paid + after.fees == 1_000_000
     engine.dispose()
+
+
+def test_a_page_of_answers_or_of_holders_costs_the_same_whatever_follows_it(engine: Engine) -> None:
+    open_account(engine, Mode.LOCAL)
+    market = Market(engine, Mode.LOCAL)
+    hit = market.perform("CreateHIT", {**HIT, "MaxAssignments": 5000})["HIT"]["HITId"]
+    made = {"Name": "Reader", "Description": "d", "QualificationTypeStatus": "Active"}
+    kind = market.perform("CreateQualificationType", made)["QualificationType"]["QualificationTypeId"]
+
+    def more(first: int, last: int) -> None:
+        approved(engine, first, last)
+        line = {"type_number": 1, "value": 1, "revoked": False, "reason": "", "granted_at": now()}
+        lines = [{**line, "worker_number": each} for each in range(first, last)]
+        with engine.begin() as connection:
+            connection.execute(insert(table(Qualification)), lines)
+
+    def costs() -> dict[str, int]:
+        lists = {
+            "ListAssignmentsForHIT": {"HITId": hit, "AssignmentStatuses": ["Submitted", "Approved"]},
+            "ListWorkersWithQualificationType": {"QualificationTypeId": kind},
+        }
+        one = {"HITId": hit, "AssignmentStatuses": ["Submitted"]}
+        asked = [*lists.items(), ("ListAssignmentsForHIT", one)]
+        return {
+            f"{name} {place}": steps_of(engine, partial(market.perform, name, {**given, "MaxResults": 10}))
+            for place, (name, given) in enumerate(asked)
+        }
+
+    more(100, 120)
+    costs()
+    few = costs()
+    more(1000, 3000)
+    assert {name: found for name, found in costs().items() if found > few[name] + 500} == {}
+
+
+def test_what_a_worker_has_in_hand_is_found_whatever_they_did_before(engine: Engine) -> None:
+    open_account(engine, Mode.LOCAL)
+    market = Market(engine, Mode.LOCAL)
+    first, second = (market.perform("CreateHIT", HIT)["HIT"]["HITId"] for _ in range(2))
+    with market.writing() as work:
+        worker = sign_up(work, "Ada", "").id
+        mine = [accept(work, find_worker(work, worker), each).id for each in (first, second)]
+
+    def looks() -> None:
+        with market.reading() as work:
+            person = find_worker(work, worker)
+            assert [each.id for each in begun_by(work, person)] == mine[::-1]
+            assert [each.id for each in in_hand_of(work, person)] == mine[::-1]
+
+    looks()
+    few = steps_of(engine, looks)
+    with engine.begin() as connection:
+        line = dict(connection.execute(select(HITS).limit(1)).mappings().one())
+        numbers = range(1000, 3000)
+        connection.execute(insert(HITS), [{**line, "number": each, "id": f"H{each}"} for each in numbers])
+        done = [assignment(each, hit_number=each, worker_number=1) for each in numbers]
+        connection.execute(insert(DONE), done)
+    assert steps_of(engine, looks) < few + 500
