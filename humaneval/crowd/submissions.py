@@ -68,31 +68,24 @@ def let_go(at: StudyAtPlatform, hits: Mapping[int, datetime]) -> None:
 
     `hits` are our ids, each with the time of asking.
     """
-    late = select(AssignmentRow.id, AssignmentRow.hit_id, AssignmentRow.lease_until).where(
-        AssignmentRow.study_id == at.id,
-        AssignmentRow.endpoint == at.endpoint,
+    if not hits:
+        return
+    late = (
         AssignmentRow.state.in_(("opened", "answered")),
         AssignmentRow.holds_row,
+        AssignmentRow.lease_until < max(hits.values()),
+    )
+    here = select(AssignmentRow.id, AssignmentRow.hit_id, AssignmentRow.lease_until).where(
+        AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint, *late
     )
     with reading(at.engine) as session:
-        gone = {
-            row.hit_id
-            for row in session.execute(late)
-            if row.hit_id in hits and row.lease_until is not None and row.lease_until < hits[row.hit_id]
-        }
-    for batch in in_turns(sorted(gone), TOGETHER):
+        found = session.execute(here).all()
+    gone = [row.id for row in found if row.hit_id in hits and row.lease_until < hits[row.hit_id]]
+    for batch in in_turns(gone, ASKED_FOR):
         with writing(at.engine) as session:
             hold_study(session, at.id)
-            for hit_id in batch:
-                session.execute(
-                    update(AssignmentRow)
-                    .where(
-                        AssignmentRow.hit_id == hit_id,
-                        AssignmentRow.state.in_(("opened", "answered")),
-                        AssignmentRow.lease_until < hits[hit_id],
-                    )
-                    .values(holds_row=False)
-                )
+            these = update(AssignmentRow).where(AssignmentRow.id.in_(batch), *late)
+            session.execute(these.values(holds_row=False))
 
 
 def _changing(session: Session, endpoint: str, arrived: Sequence[Arrived]) -> Iterator[Arrived]:

@@ -30,18 +30,20 @@ MOST_RETURNED = 20
 """How often a worker can return the same HIT: each time leaves a row."""
 # Everybody who takes part needs these, so they are built once.
 _DONE, _HITS, _KINDS = (table(each) for each in (Assignment, Hit, HitType))
+_NEWEST_FIRST = (_DONE.c.accepted_at.desc(), _DONE.c.number.desc())
+"""By the number alone, SQLite would read all that a worker has ever done, in that order."""
 _BEGUN = (
     select(_DONE.c.id, _HITS.c.id, _HITS.c.hit_type_number)
     .join_from(_DONE, _HITS)
     .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state == State.ACCEPTED)
-    .order_by(_DONE.c.number.desc())
+    .order_by(*_NEWEST_FIRST)
 )
 _IN_HAND = (
     select(_DONE.c.id, _DONE.c.deadline, _KINDS.c.number, _KINDS.c.title, _KINDS.c.reward_cents)
     .join_from(_DONE, _HITS)
     .join(_KINDS)
     .where(_DONE.c.worker_number == bindparam("worker"), _DONE.c.state == State.ACCEPTED)
-    .order_by(_DONE.c.number.desc())
+    .order_by(*_NEWEST_FIRST)
 )
 _DID = (
     select(_DONE.c.state, func.count())

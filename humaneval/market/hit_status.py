@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import Row, bindparam, delete, select
 
 from humaneval.market.account import post
 from humaneval.market.events import note
-from humaneval.market.tables.account import Entry
-from humaneval.market.tables.assignments import TAKEN, Assignment, State
+from humaneval.market.tables.assignments import Assignment
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.hits import Hit, HitSums
 from humaneval.market.tables.uploads import Upload
 from humaneval.store.types import table
 
@@ -45,19 +45,21 @@ class Counts:
 
 def counts(work: Transaction, hits: Sequence[Hit]) -> dict[int, Counts]:
     """The counts of each of `hits`, by the HIT's number, as the database has them now."""
-    rows = work.connection.execute(_COUNTS, {"hits": [hit.number for hit in hits]})
-    found: dict[int, dict[str, int]] = {hit.number: {} for hit in hits}
-    for number, state, count in rows:
-        found[number][state.value] = count
-    return {hit.number: Counts(places=hit.max_assignments, **found[hit.number]) for hit in hits}
+    sums = work.connection.execute(_SUMS, {"hits": [hit.number for hit in hits]})
+    found = {each.hit_number: each for each in sums}
+    return {hit.number: _counts(found[hit.number], hit) for hit in hits}
+
+
+def _counts(sums: Row[Any], hit: Hit) -> Counts:
+    return Counts(sums.accepted, sums.submitted, sums.approved, sums.rejected, hit.max_assignments)
 
 
 def refresh(work: Transaction, hit: Hit) -> Counts:
     """Update a HIT's status and hold after its assignments or its expiry changed. Returns its counts."""
     work.session.flush()
-    held, accepted, submitted, approved, rejected = work.connection.execute(_STAND, {"hit": hit.number}).one()
-    count = Counts(accepted, submitted, approved, rejected, hit.max_assignments)
-    _settle_hold(work, hit, count, held)
+    sums = work.connection.execute(_SUMS, {"hits": [hit.number]}).one()
+    count = _counts(sums, hit)
+    _settle_hold(work, hit, count, sums.held)
     _change(hit, status=_status(hit, count))
     finished = hit.status in ("Reviewable", "Reviewing")
     if finished:
@@ -98,21 +100,6 @@ def _status(hit: Hit, count: Counts) -> str:
     return "Assignable" if count.free and not hit.expired else "Unassignable"
 
 
-# Nearly every request needs these, so they are built once.
-_DONE, _LINES = table(Assignment), table(Entry)
-_COUNTS = (
-    select(_DONE.c.hit_number, _DONE.c.state, func.count())
-    .where(_DONE.c.hit_number.in_(bindparam("hits", expanding=True)), _DONE.c.state.in_(TAKEN))
-    .group_by(_DONE.c.hit_number, _DONE.c.state)
-)
-_HELD = select(func.coalesce(func.sum(_LINES.c.on_hold), 0)).where(_LINES.c.hit_number == bindparam("hit"))
-_STAND = select(
-    _HELD.scalar_subquery(),
-    *(
-        select(func.count())
-        .select_from(_DONE)
-        .where(_DONE.c.hit_number == bindparam("hit"), _DONE.c.state == stage)
-        .scalar_subquery()
-        for stage in (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
-    ),
-)
+# Nearly every request needs it, so it is built once.
+_KEPT = table(HitSums)
+_SUMS = select(_KEPT).where(_KEPT.c.hit_number.in_(bindparam("hits", expanding=True)))

@@ -24,6 +24,7 @@ from sqlalchemy import Engine, MetaData, select, text
 from humaneval.market import open_market
 from humaneval.market.tables.base import MarketTable
 from humaneval.market.tables.database import HEAD as MARKET_HEAD
+from humaneval.market.tables.database import VERSIONS
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine, writing
 from humaneval.store.tables import METADATA, MetaRow
@@ -74,7 +75,7 @@ def as_before(now: Content, before: Content) -> Content:
 
 
 def test_there_is_a_database_of_every_revision_before_the_newest() -> None:
-    for versions, metadata in (("versions", METADATA), ("market_versions", MarketTable.metadata)):
+    for versions, metadata in (("versions", METADATA), (VERSIONS, MarketTable.metadata)):
         config = migrate._config(open_engine("sqlite:///x.db"), versions, metadata)
         script = ScriptDirectory.from_config(config)
         heads = set(script.get_heads())
@@ -109,12 +110,14 @@ def test_a_database_of_an_earlier_revision_comes_up_with_all_its_data(
         assert command("worker", "list", "demo").code == 0
 
 
-@pytest.mark.parametrize("revision", [one for one in FILES if not one.startswith("m")])
+@pytest.mark.parametrize("revision", FILES)
 def test_the_same_data_come_up_on_either_database(engine: Engine, tmp_path: Path, revision: str) -> None:
     restored(revision, tmp_path / "old.db")
     old = open_engine(f"sqlite:///{tmp_path}/old.db")
+    market = revision.startswith("m")
+    versions, metadata = (VERSIONS, MarketTable.metadata) if market else ("versions", METADATA)
     migrate.downgrade(engine, "base")
-    migrate.upgrade(engine, to=revision)
+    migrate.upgrade(engine, versions=versions, metadata=metadata, to=revision)
     tables = MetaData()
     tables.reflect(engine)
     source = MetaData()
@@ -127,11 +130,11 @@ def test_the_same_data_come_up_on_either_database(engine: Engine, tmp_path: Path
             if rows:
                 write.execute(table.insert(), rows)
     before = _rows(engine, tables)
-    migrate.upgrade(engine)
+    migrate.upgrade(engine, versions=versions, metadata=metadata)
     upgraded = MetaData()
     upgraded.reflect(engine)
     assert as_before(_rows(engine, upgraded), before) == {name: rows for name, rows in before.items() if rows}
-    assert migrate.check(engine) == []
+    assert migrate.check(engine, head=MARKET_HEAD if market else migrate.HEAD, metadata=metadata) == []
     old.dispose()
 
 

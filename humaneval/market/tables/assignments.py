@@ -71,7 +71,8 @@ class Assignment(MarketTable):
 
     __table_args__ = (
         CheckConstraint("(answer IS NULL) = (submitted_at IS NULL)", name="answer"),
-        Index(None, "hit_number", "state"),
+        Index(None, "hit_number", "state", "turn"),
+        Index(None, "hit_number", "turn"),
         Index(None, "worker_number", "state", "hit_number"),
         Index(None, "state", "deadline"),
         Index(None, "state", "auto_approve_at"),

@@ -32,7 +32,7 @@ from humaneval.text import command
 Clock = Callable[[], datetime]
 
 VERSIONS = "market_versions"
-HEAD = "m0003"
+HEAD = "m0004"
 """The newest revision of the marketplace's file. Its migrations are separate from the toolkit's."""
 
 CHECK = "Check --database: it names the marketplace's own file."

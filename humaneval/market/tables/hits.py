@@ -100,6 +100,24 @@ class Hit(MarketTable):
         return self.hit_type.reward_cents + self.fee_cents
 
 
+class HitSums(MarketTable):
+    """How many of a HIT's places are at each stage, and the money that is held for it, in cents.
+
+    Triggers of the database write this table, whatever adds or changes an assignment or a line of the
+    journal. So nobody counts all of a HIT's assignments. It is a table of its own because SQLite writes a
+    whole row anew, and a HIT's question may have a million bytes.
+    """
+
+    __tablename__ = "hit_sums"
+
+    hit_number: Mapped[int] = mapped_column(ForeignKey("hits.number"), primary_key=True)
+    held: Mapped[int]
+    accepted: Mapped[int]
+    submitted: Mapped[int]
+    approved: Mapped[int]
+    rejected: Mapped[int]
+
+
 class Event(MarketTable):
     """An event of a HIT that the requester subscribed to: the document that MTurk would have sent."""
 

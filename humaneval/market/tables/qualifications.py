@@ -90,4 +90,4 @@ class Qualification(MarketTable):
     type: Mapped[QualificationType] = relationship(lazy="joined", innerjoin=True)
     worker: Mapped[Worker] = relationship(lazy="joined", innerjoin=True)
 
-    __table_args__ = (UniqueConstraint("type_number", "worker_number"),)
+    __table_args__ = (UniqueConstraint("type_number", "worker_number"), Index(None, "type_number", "number"))

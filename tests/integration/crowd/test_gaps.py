@@ -14,7 +14,10 @@ from sqlalchemy import Connection, Engine, case, delete, event, func, insert, no
 
 from humaneval.crowd.found_hit import FoundHit, find_hit
 from humaneval.crowd.free_rows import free_row, taken
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.participants import DONE
+from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.submissions import let_go
 from humaneval.store import migrate
 from humaneval.store.engine import connected
 from humaneval.store.tables import ASSIGNMENT_STATES, AssignmentRow, GapRow, HitRow, RowRow, WorkerRow
@@ -197,6 +200,45 @@ def test_to_find_a_row_and_a_place_it_does_not_matter_how_many_forms_there_are(
     few = work()
     come(8, 88)
     assert work() < 2 * few
+
+
+def test_to_let_late_workers_go_nobody_waits_until_all_claims_of_their_hits_are_read(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    rows = with_hits(sqlite_engine, study_factory, 90)
+    at, asked = open_study_at(sqlite_engine, "study", platform), START + timedelta(hours=1)
+    counted = [0]
+
+    def step() -> None:
+        counted[0] += 1
+
+    def watch(connection: Connection) -> None:
+        """Only what others wait for counts."""
+        driver: Any = connection.connection.driver_connection
+        driver.set_progress_handler(step if connection.get_execution_options().get("writes") else None, 1)
+
+    def held() -> list[int | None]:
+        with connected(sqlite_engine) as connection:
+            return list(connection.scalars(select(WORK.c.row_id).where(WORK.c.holds_row)))
+
+    def work(first: int, last: int) -> int:
+        """What it takes to let one go, who is late, of those who come now."""
+        with sqlite_engine.begin() as connection:
+            many = [claim(4 * number + 1, rows[number]) for number in range(first, last)]
+            late = {"lease_until": START, "state": "answered"}
+            many = [{"lease_until": asked, **each} for each in many[:-1]] + [{**many[-1], **late}]
+            connection.execute(insert(WORK), many)
+        before, counted[0] = held(), 0
+        event.listen(sqlite_engine, "begin", watch)
+        let_go(at, {2: asked})
+        event.remove(sqlite_engine, "begin", watch)
+        steps_taken = counted[0]
+        assert held() == before[:-1]
+        return steps_taken
+
+    few = work(0, 4)
+    assert few > 0
+    assert work(4, 90) < 2 * few
 
 
 def test_to_delete_a_study_it_does_not_matter_how_many_links_another_one_has(

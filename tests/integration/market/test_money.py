@@ -28,6 +28,7 @@ from humaneval.market.submissions import Answer, submit
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.workers import find_worker, sign_up
+from tests.integration.market.sums import counted_sums, kept_sums
 
 QUESTION = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
 <ExternalURL>https://lab.example/</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"""
@@ -229,6 +230,11 @@ class MoneyMachine(RuleBasedStateMachine):
             places = hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] + submitted
             wanted += places * (reward + reward_fee(reward, hit["MaxAssignments"]))
         assert Decimal(self.market.perform("GetAccountBalance", {})["OnHoldBalance"]) == wanted
+
+    @invariant()
+    def the_sums_of_hits_are_those_of_their_assignments_and_lines(self) -> None:
+        with self.engine.connect() as connection:
+            assert kept_sums(connection) == counted_sums(connection)
 
 
 MoneyMachine.TestCase.settings = settings(
