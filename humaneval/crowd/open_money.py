@@ -119,7 +119,7 @@ def _of_form(
     elif form.state == TAKEN_IN and pays and not payments:
         say = command("compensate", study.name, shown, *to, *PAYING)
         yield Open(f"form {shown} of {study.name!r} is not paid: the platform lost it", say)
-    elif form.state in ("opened", "answered") and not link and _may_come(form, now):
+    elif form.state in ("opened", "answered", "superseded") and not link and _may_come(form, now):
         say, lease = command("collect", study.name, *to), form.lease_until
         why = f"form {shown} of {study.name!r} may still be submitted"
         if lease is None or lease <= now:

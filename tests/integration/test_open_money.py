@@ -30,6 +30,12 @@ def may_come(session: Session) -> None:
     work.state, work.lease_until = "answered", now() + timedelta(minutes=9)
 
 
+def row_went_on(session: Session) -> None:
+    may_come(session)
+    work = session.get_one(AssignmentRow, FIRST)
+    work.state, work.holds_row = "superseded", False
+
+
 def was_lost(session: Session) -> None:
     session.get_one(AssignmentRow, FIRST).state = "taken in"
     session.execute(delete(PaymentRow))
@@ -78,6 +84,7 @@ def unsure(operation: str) -> Callable[[Session], None]:
         (waits, "is not approved or rejected yet", "approve study A0 --to production"),
         (may_come, "may still be submitted", "Once the person has sent or returned it, or after 20"),
         (may_come, "may still be submitted", "UTC: `humaneval collect study --to production`"),
+        (row_went_on, "may still be submitted", "UTC: `humaneval collect study --to production`"),
         (was_lost, "the platform lost it", "compensate study A0 --to production"),
         (due("bonus"), "a bonus of $0.50", "bonus study A0 --to production"),
         (due("compensation"), "a compensation of $0.50", "compensate study A0 --to production"),
