@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
 from humaneval.errors import InputError
 from humaneval.store.files import LINKS, kept_in, make_private
+
+OPEN_FILES = ("/dev/fd/", "/dev/std", "/proc/")
+"""Where a name stands for a file that this program or another has open."""
 
 
 def refuse_place(path: Path, links: Collection[str] = ()) -> None:
@@ -37,22 +41,28 @@ def write_whole(path: Path, content: bytes, *, private: bool = False, links: Col
 
     A `private` one holds ids or personal links: only its owner may read it.
 
-    Devices, pipes and links are written through: a new file must not take their place.
+    A file that is replaced keeps its permissions. What a link leads to is replaced, and not the link. Devices
+    and pipes are written through, and so are names such as /dev/stdout, which stand for a file that is open.
     """
     refuse_place(path, links)
-    if path.is_symlink() or (path.exists() and not path.is_file()):
+    stands_for = path.absolute().as_posix().startswith(OPEN_FILES)
+    if stands_for or (path.exists() and not path.is_file()):
         try:
             path.write_bytes(content)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from None
         return
-    part = path.with_name(f".{path.name}.part")
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name}.part")
     try:
         part.unlink(missing_ok=True)
-        if private:
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() and not private else None
+        if private or mode is not None:
             make_private(part)
         part.write_bytes(content)
-        os.replace(part, path)
+        if mode is not None:
+            part.chmod(mode)
+        os.replace(part, target)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     finally:

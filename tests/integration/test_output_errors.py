@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import urllib.error
@@ -163,6 +164,28 @@ def test_X56_a_file_that_does_not_fit_is_one_line_and_nothing_of_it_is_left(
     assert "File too large" in first or "disk I/O error" in first, first
     assert all(line.startswith("  ") for line in rest)
     assert list(work.iterdir()) == []
+
+
+def test_X56_what_a_link_leads_to_stays_if_the_new_file_does_not_fit(scored: str, tmp_path: Path) -> None:
+    kept, link = tmp_path / "kept.html", tmp_path / "link.html"
+    kept.write_text("before")
+    link.symlink_to(kept)
+    done = run("report", "study", "--out", str(link), stdout=subprocess.DEVNULL, limit=32 * 1024)
+    assert done.returncode == 1, done.stderr
+    assert (link.is_symlink(), kept.read_text()) == (True, "before")
+    assert not [*tmp_path.glob(".*.part")]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_X56_a_file_that_is_replaced_keeps_its_permissions(
+    scored: str, command: Command, tmp_path: Path, mode: int
+) -> None:
+    table = tmp_path / "table.csv"
+    table.touch()
+    table.chmod(mode)
+    assert command("export", "study", "--out", table).code == 0
+    assert table.stat().st_size
+    assert stat.S_IMODE(table.stat().st_mode) == mode
 
 
 def test_X56_a_folder_that_cannot_be_written_is_one_line(
