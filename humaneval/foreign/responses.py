@@ -157,9 +157,8 @@ def _readable(
             frame = frame.drop(columns="role")
             sheet = sheet.noted(f"the column role is not read: it never says {' or '.join(Role)}")
     if "test" in frame.columns:
-        bad["test is neither true nor false"] = frame["test"].map(
-            lambda cell: cell is not None and cell.casefold() not in YES | NO
-        )
+        words = frame["test"].astype(str).str.casefold()
+        bad["test is neither true nor false"] = frame["test"].notna() & ~words.isin(YES | NO)
     found = {cause: list(frame.loc[rows, "line"]) for cause, rows in bad.items() if rows.any()}
     if found and not options.skip_bad:
         told = "; ".join(f"{cause} ({at(lines, MENDED)})" for cause, lines in found.items())
@@ -276,7 +275,7 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
         if name not in frame.columns:
             continue
         old = frame[name]
-        new = old.map(lambda cell, read=read: None if cell is None else read(str(cell))).astype(object)
+        new = old.map(lambda cell, read=read: None if pd.isna(cell) else read(str(cell))).astype(object)
         lost = old.notna() & new.isna()
         if lost.any():
             hint = " (give --time-zone)" if name.endswith("_at") and here is None else ""

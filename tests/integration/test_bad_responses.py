@@ -3,13 +3,16 @@ changed."""
 
 from __future__ import annotations
 
+import csv
 import io
 import random
 import zipfile
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
+from tests.answered import answer
 from tests.commands import Command
 
 HEADER = "WorkerId,item,model,gold,pick,note\n"
@@ -193,3 +196,19 @@ def test_words_have_no_mean_and_nothing_is_left_says_why(command: Command, tmp_p
     assert "1 of 1 values are not numbers: x" in said.err
     said = command("responses", "summarise", "a.csv", "--value", "pick", "--where", "item=other")
     assert "no rows are left: 1 left out: item is not other (line 2)" in said.err
+
+
+def test_one_empty_cell_in_any_column_of_an_export_is_read_or_told_in_a_line(
+    command: Command, study: str, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    answer(sqlite_engine)
+    whole, holed = tmp_path / "whole.csv", tmp_path / "holed.csv"
+    assert command("export", study, "--out", whole).code == 0
+    with whole.open(encoding="utf-8", newline="") as file:
+        header, *lines = csv.reader(file)
+    for place, column in enumerate(header):
+        first = [cell if here != place else "" for here, cell in enumerate(lines[0])]
+        with holed.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([header, first, *lines[1:]])
+        said = command("score", "--responses", holed, "--json")
+        assert said.code in (0, 1), (column, said.err)
