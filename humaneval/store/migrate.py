@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
 from humaneval.store.engine import shown, store_errors
-from humaneval.store.files import PRIVATE, backup_name, is_writable, read_only_address
+from humaneval.store.files import BESIDE, PRIVATE, backup_name, is_writable, read_only_address
 from humaneval.store.tables import METADATA
 from humaneval.store.types import now
 from humaneval.text import command
@@ -174,8 +174,8 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # two programs may copy at once
     _remove_unfinished(target.parent, source.stem)
     try:
-        if given is not None and target.exists():  # a name of our own that is taken is given up below
-            raise FileExistsError
+        if given is not None:  # a name of our own that is taken is given up below
+            _refuse_taken(target)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         address = source.absolute().as_uri() if is_writable(source) else read_only_address(source)
         with closing(sqlite3.connect(address, uri=True)) as live, closing(sqlite3.connect(part)) as copy:
@@ -194,6 +194,20 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{source} cannot be copied to {target}: {reason}", "No copy was made.") from error
     return target
+
+
+def _refuse_taken(target: Path) -> None:
+    """Raise FileExistsError for a file that exists, and UsageError for what another database of that name has
+    left: SQLite would read it into the copy."""
+    if target.exists():
+        raise FileExistsError
+    for end in BESIDE:
+        left = target.with_name(target.name + end)
+        if left.exists():
+            raise UsageError(
+                f"{left} is left of another database, and would change the copy",
+                "Delete it if that database is gone, or choose another file name.",
+            )
 
 
 def _remove_unfinished(folder: Path, stem: str) -> None:

@@ -19,7 +19,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, Engine, func, inspect, select, text
-from sqlalchemy.exc import IntegrityError
 
 from humaneval.errors import PrerequisiteError, StoreError, UsageError
 from humaneval.market.tables.base import MarketTable
@@ -155,7 +154,7 @@ def test_foreign_keys_are_enforced_again_after_a_migration(
     sqlite_engine: Engine, next_version: Callable[[str], str]
 ) -> None:
     migrate.upgrade(sqlite_engine, versions=next_version(SECOND))
-    with pytest.raises(IntegrityError), writing(sqlite_engine) as session:
+    with pytest.raises(StoreError, match="has deleted"), writing(sqlite_engine) as session:
         session.execute(text("INSERT INTO worker_identities VALUES (99, 'local', 'A1')"))
 
 
@@ -387,6 +386,19 @@ def test_what_a_killed_backup_left_is_gone_after_a_day(sqlite_engine: Engine, tm
     migrate.backup(sqlite_engine, tmp_path / "copy.db")
     assert [each for each in left if (tmp_path / each).exists()] == []
     assert [each for each in others if not (tmp_path / each).exists()] == []
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_a_backup_goes_to_no_place_where_another_database_has_left_its_log(
+    sqlite_engine: Engine, tmp_path: Path, end: str
+) -> None:
+    left = tmp_path / f"copy.db{end}"
+    left.write_bytes(b"log")
+    with pytest.raises(UsageError, match="is left of another database") as refused:
+        migrate.backup(sqlite_engine, tmp_path / "copy.db")
+    assert str(left) in refused.value.message
+    assert left.read_bytes() == b"log"
+    assert not (tmp_path / "copy.db").exists()
 
 
 def test_a_backup_never_writes_over_a_file(sqlite_engine: Engine, tmp_path: Path) -> None:
