@@ -64,13 +64,14 @@ class Seals:
         """What the link with this end says; None if it is not valid."""
         return _pass(_opened(self._link, token), 2)
 
-    def invitation(self) -> str:
-        """The token with which people may register at a marketplace for invited workers."""
-        return str(self._invitation.dumps("panel"))
+    def invitation(self, revoked: int) -> str:
+        """The token with which people may register at a marketplace for invited workers, until it is revoked
+        once more than `revoked` times."""
+        return str(self._invitation.dumps(f"panel {revoked}" if revoked else "panel"))
 
-    def is_invitation(self, token: str) -> bool:
-        """Whether people can register with `token`."""
-        return bool(_opened(self._invitation, token) == "panel")
+    def is_invitation(self, token: str, revoked: int) -> bool:
+        """Whether people can register with `token`, if invitations were revoked so often."""
+        return hmac.compare_digest(token.encode(), self.invitation(revoked).encode())
 
     def form_token(self, worker_id: str) -> str:
         """The token for a form on a page that this worker was shown."""

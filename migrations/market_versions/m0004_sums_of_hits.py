@@ -1,4 +1,4 @@
-"""The places of each HIT at each stage and the money held for it, kept by triggers; indexes for lists
+"""The places of each HIT and the money held for it, kept by triggers; indexes; invitations that end
 
 Revision ID: m0004
 Revises: m0003
@@ -68,6 +68,10 @@ IN_ORDER = {
 
 
 def upgrade() -> None:
+    with op.batch_alter_table("account") as account:
+        account.add_column(sa.Column("invitations_revoked", sa.Integer(), nullable=False, server_default="0"))
+    with op.batch_alter_table("account") as account:
+        account.alter_column("invitations_revoked", server_default=None)
     for table, indexes in IN_ORDER.items():
         for columns in indexes:
             op.create_index(f"ix_{table}_{'_'.join(columns)}", table, columns)
@@ -106,3 +110,5 @@ def downgrade() -> None:
     for table, indexes in IN_ORDER.items():
         for columns in indexes:
             op.drop_index(f"ix_{table}_{'_'.join(columns)}", table)
+    with op.batch_alter_table("account") as account:
+        account.drop_column("invitations_revoked")

@@ -8,9 +8,15 @@ import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.market.options import database_option, existing_market
-from humaneval.errors import UsageError
-from humaneval.market.panel.invitations import invitation, personal_links, read_names, revoke_links
+from humaneval.market.panel.invitations import (
+    invitation,
+    personal_links,
+    read_names,
+    revoke_invitation,
+    revoke_links,
+)
 from humaneval.market.tables.database import known_account
+from humaneval.text import command
 
 
 @click.command()
@@ -28,7 +34,8 @@ from humaneval.market.tables.database import known_account
 @click.option(
     "--revoke",
     is_flag=True,
-    help="Make the links of these people invalid instead, and sign out everyone who used one.",
+    help="Make the links of these people invalid instead, and sign out everyone who used one; without names,"
+    " the link with which anybody can register.",
 )
 @database_option
 @json_option
@@ -54,9 +61,11 @@ def invite(
         for note in notes:
             say(f"Note: {note}.", err=True)
         if revoke:
-            if not people:
-                raise UsageError("no name was given, so no link can be revoked", "Give names, or --file.")
-            _say_revoked(revoke_links(engine, people), as_json=as_json)
+            if people:
+                _say_revoked(revoke_links(engine, people), as_json=as_json)
+            else:
+                revoke_invitation(engine)
+                _say_invitation_revoked(as_json=as_json)
             return
         settings = app.settings
         where = public_url or settings.market_site or known_account(engine).public_url or settings.market_url
@@ -66,6 +75,15 @@ def invite(
         return
     for name, link in links.items():
         say(f"{name}\t{link}" if name else link)
+
+
+def _say_invitation_revoked(*, as_json: bool) -> None:
+    if as_json:
+        emit({"revoked": [], "invitation_revoked": True})
+        return
+    say("The link with which anybody could register is no longer valid.")
+    say("Links of people stay. To revoke one, name the person.")
+    say(f"For another link to register: {command('market', 'invite')}")
 
 
 def _say_revoked(names: list[str], *, as_json: bool) -> None:

@@ -8,16 +8,20 @@ from urllib.parse import parse_qs, urlsplit
 
 from flask import Blueprint, Response, redirect, request
 from markupsafe import Markup
+from sqlalchemy import select
 
 from humaneval.market.offers import title_of_group
 from humaneval.market.pages.site import Answer, Visit, WorkerSite, current_site, signed_in
 from humaneval.market.protocol.countries import countries, country_names
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, SIGNED_IN_SECONDS, safe_path
+from humaneval.market.tables.account import Account
 from humaneval.market.workers import Person, find_bearer, sign_up, signed_in_pass
 from humaneval.market.workers import sign_out as end_cookies
+from humaneval.store.types import table
 
 blueprint = Blueprint("signin", __name__)
+_REVOKED = select(table(Account).c.invitations_revoked)
 
 _BY_INVITATION = "You need an invitation to work here. Open the link that you were sent."
 _BAD_LINK = "This link does not work. Ask the person who sent it for a new one."
@@ -83,7 +87,12 @@ def sign_out(visit: Visit) -> Answer:
 
 
 def _may_register(site: WorkerSite) -> bool:
-    return not site.invited or site.seals.is_invitation(request.values.get("invitation", ""))
+    """Whether workers come by name alone, or the request has the invitation that holds now."""
+    if not site.invited:
+        return True
+    with site.market.reading() as work:
+        revoked = work.connection.scalar(_REVOKED) or 0
+    return site.seals.is_invitation(request.values.get("invitation", ""), revoked)
 
 
 def _worker_of_link(site: WorkerSite, token: str) -> Person | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from humaneval.csv_file import csv_rows, has_header, is_column_word
 from humaneval.encodings import decode
@@ -15,11 +15,12 @@ from humaneval.limits import read_rows
 from humaneval.market.protocol.addresses import check_site
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, Seals
+from humaneval.market.tables.account import Account
 from humaneval.market.tables.database import Mode, known_account, transaction
 from humaneval.market.workers import Person, checked_name, find_named, pass_for, sign_up
 from humaneval.market.workers import revoke_links as revoke
 from humaneval.store.engine import in_turns, store_errors
-from humaneval.store.types import now
+from humaneval.store.types import now, table
 from humaneval.text import command, listed
 
 TOGETHER = 100
@@ -125,7 +126,18 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
 def invitation(engine: Engine, public_url: str) -> str:
     """The link with which anybody can register under a free name. Raises SettingsError as above."""
     check_site(public_url)
-    return f"{public_url.rstrip('/')}/signin?invitation={_account(engine).seals.invitation()}"
+    account = known_account(engine)
+    token = Seals(account.signing_key).invitation(account.invitations_revoked)
+    return f"{public_url.rstrip('/')}/signin?invitation={token}"
+
+
+def revoke_invitation(engine: Engine) -> None:
+    """Make the link invalid with which anybody can register. Who has registered keeps their own."""
+    mode = _account(engine).mode
+    with store_errors(engine), transaction(engine, mode, now, writes=True) as work:
+        account = table(Account)
+        more = {"invitations_revoked": account.c.invitations_revoked + 1}
+        work.connection.execute(update(account).values(more))
 
 
 class _Account(NamedTuple):

@@ -36,6 +36,8 @@ class Account(MarketTable):
     on_hold: Mapped[int] = mapped_column(default=0)
     paid: Mapped[int] = mapped_column(default=0)
     fees: Mapped[int] = mapped_column(default=0)
+    invitations_revoked: Mapped[int] = mapped_column(default=0)
+    """How often the link was revoked with which anybody can register."""
 
 
 class Entry(MarketTable):
