@@ -6,6 +6,7 @@ HumanEvalError              exit 1
 ├── SettingsError           exit 2: a setting is missing or wrong
 ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
 ├── StoreError              exit 1: the database is missing, of another revision, or busy
+├── GoneError               exit 1: another program has deleted what it is about
 ├── DesignError             exit 1: a study cannot be built from the stored data
 ├── PrerequisiteError       exit 1: a package, program or server is missing
 ├── BusyError               exit 1: another request is at work

@@ -220,6 +220,8 @@ def reached_at(host: str, port: int) -> str:
 
 def database_url(value: str) -> str:
     """A SQLAlchemy URL from a file name, `postgres://…` or `postgresql://…`."""
+    if "\0" in value:
+        raise SettingsError("the name of the database has a zero byte", "Name a file, or a URL.")
     if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
         return "postgresql+psycopg://" + value[postgres.end() :]  # without +psycopg the driver is open
     return value if "://" in value else f"sqlite:///{value}"

@@ -25,18 +25,28 @@ def before_look(number: int, act: Callable[[], object], *, in_servers: bool = Fa
                 act()
                 acting[0] = False
 
+    event.listen(Pool, "checkout", look)
+    try:
+        with connections_closed():
+            yield looks
+    finally:
+        event.remove(Pool, "checkout", look)
+
+
+@contextmanager
+def connections_closed() -> Iterator[None]:
+    """Closes what commands of this thread have opened: they leave it to the end of the program."""
     opened: list[Any] = []
+    this = threading.get_ident()
 
     def opens(connection: Any, _: object) -> None:
         if threading.get_ident() == this:
             opened.append(connection)
 
-    event.listen(Pool, "checkout", look)
     event.listen(Pool, "connect", opens)
     try:
-        yield looks
+        yield
     finally:
-        event.remove(Pool, "checkout", look)
         event.remove(Pool, "connect", opens)
-        for connection in opened:  # a command leaves its own to the end of the program
+        for connection in opened:
             connection.close()

@@ -60,8 +60,14 @@ def settle(contents: Contents, asked: Asked) -> Settled:
     design: dict[str, Any] = {**asked.design, **names}
     common = _common(contents, design["generators"])
     every, counts = own.passages(design), _counts(common, own.positions(_length(contents)))
+    if not counts:
+        read_study_file(asked.file, preset=asked.preset, overrides={"design": design})  # which says why
+        raise InputError(
+            "the stories of the table have none of the positions under [design] of the study file",
+            "Correct the line `positions`, or leave it out.",
+        )
     noun = "generators" if every == len(design["generators"]) else "comparisons of two generators"
-    size = own.design.get("passages_per_row") or _size(counts, every, noun, said)
+    size = _said_size(asked, own, design) or _size(counts, every, noun, said)
     if size != every:
         design["passages_per_row"] = size
     design["positions"] = _positions(counts, size, said)
@@ -79,6 +85,16 @@ def settle(contents: Contents, asked: Asked) -> Settled:
         said.append(f"The study can show {used:,} of the {len(contents.stories):,} stories.")
     _try_out(read.settings, contents, common, why, said)
     return Settled(read, tuple(said), only, _lacking(contents, read.settings))
+
+
+def _said_size(asked: Asked, own: _Own, design: Mapping[str, Any]) -> int | None:
+    """How many passages a form shows, as a person said it. Raises SettingsError for what is no number."""
+    size = own.design.get("passages_per_row")
+    if size is None or isinstance(size, int):
+        return size
+    return read_study_file(
+        asked.file, preset=asked.preset, overrides={"design": design}
+    ).settings.design.passages_per_row
 
 
 def _lacking(contents: Contents, settings: StudyFile) -> dict[str, int]:

@@ -14,7 +14,7 @@ from humaneval.infills.forget import forget
 from humaneval.store import engine as store
 from humaneval.store.engine import open_engine
 from humaneval.study.delete import delete_study
-from tests.before_look import before_look
+from tests.before_look import before_look, connections_closed
 from tests.commands import Command
 
 Factory = Callable[..., object]
@@ -96,12 +96,14 @@ def test_infills_that_go_while_more_are_written_are_told_in_a_line(
 
     codes = set()
     for number in range(1, LOOKS):
-        assert command("generate", "--generator", kind, "--as", "extra", "--positions", "3").code == 0
+        with connections_closed():
+            assert command("generate", "--generator", kind, "--as", "extra", "--positions", "3").code == 0
         with before_look(number, go) as looks:
             said = command("generate", "--generator", kind, "--as", "extra")
         codes.add(said.code)
         assert said.code in (0, 1), said.err
         if looks[0] < number:
             break
-        command("generators", "forget", "extra")
+        with connections_closed():
+            command("generators", "forget", "extra")
     assert codes == {0, 1}

@@ -426,3 +426,23 @@ def test_of_more_columns_than_a_study_can_use_the_first_are_shown_and_the_number
     assert "system 243" in made.err
     assert "system 244 " not in made.err
     assert made.code == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('passages_per_row = "{0}"', "passages_per_row"),
+        ("positions = [9]", "positions"),
+        ('positions = ["x"]', "positions"),
+        ("positions = [{}]", "positions"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named_before_the_table_is_counted(
+    command: Command, there: Path, line: str, told: str
+) -> None:
+    save(rows())
+    Path("study.toml").write_text(f"[design]\n{line}\n", encoding="utf-8")
+    said = command("study", "create", "mine", "--from", "table.csv", "--file", "study.toml", "--yes")
+    assert said.code in (1, 2), said.out
+    assert told in said.err
+    assert not there.exists()

@@ -278,3 +278,8 @@ def test_the_file_that_init_writes_changes_nothing_and_means_its_defaults_when_u
     loaded = load(config)
     assert loaded.settings == Settings()
     assert {row.name for row in loaded.origins if row.origin != "default"} == set(ANOTHER)
+
+
+def test_a_database_whose_name_has_a_zero_byte_is_told_in_a_line() -> None:
+    with pytest.raises(SettingsError, match="zero byte"):
+        load_settings({"database": "a\0b"}, environment={})

@@ -773,7 +773,7 @@ def test_P38_lost_work_is_not_paid_while_prolific_may_pay_it(world: World) -> No
     with writing(world.engine) as session:  # our time for her is over, and her row was given up
         session.execute(update(AssignmentRow).values(state="superseded", lease_until=None, holds_row=False))
     due = {"assignment": ann.submission, "amount": Decimal("0.50"), "reason": "It was our fault."}
-    with pytest.raises(PlatformError, match="is awaiting review at prolific, and could be paid there, too"):
+    with pytest.raises(UsageError, match="was submitted at prolific, and is not collected yet"):
         compensate_worker(world.at(), **due)
     assert bonuses(world, ann) == []
 
