@@ -65,7 +65,7 @@ def invite(
                 _say_revoked(revoke_links(engine, people), as_json=as_json)
             else:
                 revoke_invitation(engine)
-                _say_invitation_revoked(as_json=as_json)
+                _say_invitation_revoked(database, as_json=as_json)
             return
         settings = app.settings
         where = public_url or settings.market_site or known_account(engine).public_url or settings.market_url
@@ -77,13 +77,13 @@ def invite(
         say(f"{name}\t{link}" if name else link)
 
 
-def _say_invitation_revoked(*, as_json: bool) -> None:
+def _say_invitation_revoked(database: str, *, as_json: bool) -> None:
     if as_json:
         emit({"revoked": [], "invitation_revoked": True})
         return
     say("The link with which anybody could register is no longer valid.")
     say("Links of people stay. To revoke one, name the person.")
-    say(f"For another link to register: {command('market', 'invite')}")
+    say(f"For another link to register: {command('market', 'invite', '--database', database)}")
 
 
 def _say_revoked(names: list[str], *, as_json: bool) -> None:
