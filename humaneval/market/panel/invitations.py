@@ -132,7 +132,7 @@ def invitation(engine: Engine, public_url: str) -> str:
 
 
 def revoke_invitation(engine: Engine) -> None:
-    """Make the link invalid with which anybody can register. Who has registered keeps their own."""
+    """Make the link invalid with which anybody can register. People who have registered keep their own."""
     mode = _account(engine).mode
     with store_errors(engine), transaction(engine, mode, now, writes=True) as work:
         account = table(Account)
