@@ -234,16 +234,16 @@ def perform_each(
             for intent, result in zip(batch, made, strict=False):
                 answer = dict(record(session, intent, result))
                 session.execute(
-                    _CONFIRMED, {"of": intent.id, "at": now(), "said": answer}, execution_options=AS_SQL
+                    _CONFIRMED, {"of": intent.token, "at": now(), "said": answer}, execution_options=AS_SQL
                 )
             if failure is not None:
-                failed = batch[len(made)].id
+                failed = batch[len(made)].token
                 to = "refused" if _sure(failure, before[failed]) else "pending"
                 said = {"of": failed, "why": failure.message, "to": to}
                 session.execute(_FAILED, said, execution_options=AS_SQL)
                 for untried in batch[len(made) + 1 :]:
-                    stood = before[untried.id]
-                    again = {"of": untried.id, "to": stood.state, "why": stood.error}
+                    stood = before[untried.token]
+                    again = {"of": untried.token, "to": stood.state, "why": stood.error}
                     session.execute(_UNTRIED, again, execution_options=AS_SQL)
         yield from made
         if failure is not None:
@@ -274,17 +274,17 @@ def _sure(failure: HumanEvalError, before: _Before) -> bool:
     return not before.unsure  # we refused this try ourselves
 
 
-def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
-    """Count a try of each of `intents`, committed before the calls. Returns the state of each before. Raises
-    PlatformError if one is no longer there.
+def _attempt(session: Session, intents: Sequence[Intent]) -> dict[str, _Before]:
+    """Count a try of each of `intents`, committed before the calls. Returns the state of each before, by its
+    token. Raises PlatformError if one is no longer there.
 
     While an intent is tried it is not refused and has no reason: after a kill, its state is unknown. An
     intent that another program has confirmed meanwhile stays confirmed, here and if the call fails.
     """
-    these = OutboxRow.id.in_([intent.id for intent in intents])
-    rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts, OutboxRow.error).where(these)
+    these = OutboxRow.token.in_([intent.token for intent in intents])
+    rows = select(OutboxRow.token, OutboxRow.state, OutboxRow.attempts, OutboxRow.error).where(these)
     before = {
-        row.id: _Before(row.state, row.state == "pending" and row.attempts > 0, row.error)
+        row.token: _Before(row.state, row.state == "pending" and row.attempts > 0, row.error)
         for row in session.execute(rows.order_by(OutboxRow.id).with_for_update())
     }
     if len(before) < len(intents):
@@ -310,7 +310,8 @@ _WRITE = select(OutboxRow).where(
     OutboxRow.operation == bindparam("what"),
     OutboxRow.subject == bindparam("about"),
 )
-_OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
+# By the token: SQLite gives the id of a row that is gone to the next one.
+_OF_INTENT = update(OutboxRow).where(OutboxRow.token == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")
 )

@@ -9,8 +9,8 @@ from humaneval.crowd import outbox
 from humaneval.crowd.outbox import Intent
 
 
-def unnoted(session: Session, intents: Sequence[Intent]) -> dict[int, outbox._Before]:
-    return {intent.id: outbox._Before("pending", unsure=False) for intent in intents}
+def unnoted(session: Session, intents: Sequence[Intent]) -> dict[str, outbox._Before]:
+    return {intent.token: outbox._Before("pending", unsure=False) for intent in intents}
 
 
 outbox._attempt = unnoted

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, delete, select, text
 
 from humaneval.crowd import notify
 from humaneval.crowd.approve import approve_work, reject_work
@@ -18,7 +18,7 @@ from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.notify import notify_workers
-from humaneval.crowd.outbox import Intent, intend, perform, perform_each
+from humaneval.crowd.outbox import Intent, intend, intent_of, perform, perform_each
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import block_workers, exclude_workers, list_workers
@@ -217,6 +217,40 @@ def test_a_failure_beside_another_program_does_not_undo_what_that_one_confirmed(
     assert state(sqlite_engine, "bonus") == "confirmed"
     assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 0
     assert paid_there(platform, assignment) == ["0.50"]
+
+
+@pytest.mark.parametrize("when", ["before the call", "during the call"])
+def test_a_write_whose_id_another_one_got_changes_nothing_of_that_one(
+    engine: Engine, study_factory: Callable, when: str
+) -> None:
+    study_factory(engine)
+    study = open_study(engine, "study")
+
+    def planned(operation: str) -> Intent:
+        about = {"endpoint": "local", "operation": operation, "subject": "worker 1", "key": "k"}
+        with writing(engine) as session:
+            return intent_of(intend(session, study_id=study.id, request={}, **about))
+
+    first = planned("block")
+    others: list[Intent] = []
+
+    def goes() -> None:
+        """Another program deletes the write, and SQLite gives its id to the next one."""
+        with writing(engine) as session:
+            session.execute(delete(OutboxRow))
+        others.append(planned("unblock"))
+
+    if when == "before the call":
+        goes()
+        with pytest.raises(PlatformError, match="has deleted what this is about"):
+            perform(engine, first, lambda: None, lambda *_: {})
+    else:
+        perform(engine, first, goes, lambda *_: {})
+    (other,) = others
+    assert engine.dialect.name != "sqlite" or other.id == first.id
+    with reading(engine) as session:
+        row = session.get_one(OutboxRow, other.id)
+        assert (row.state, row.attempts, row.confirmed_at) == ("pending", 0, None)
 
 
 def test_what_collect_was_told_before_an_approval_does_not_take_it_back(
