@@ -34,7 +34,7 @@ from humaneval.infills.blanks import READ_TOGETHER, select_stories
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.infills.rest_of_story import REST, judge_rest
 from humaneval.infills.statuses import judge
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import gone, reading, writing
 from humaneval.store.tables import (
     GeneratorRow,
     InfillRow,
@@ -94,6 +94,7 @@ class OpenRun:
     kind: str
     generator_id: int
     run_id: int
+    run_hash: str
     story_ids: Mapping[str, int]
     blanks: Sequence[Blank]
     """Those without an infill of this generator."""
@@ -130,6 +131,7 @@ def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence
         if engine.dialect.name == "postgresql":  # shards that start together register one by one
             session.execute(select(func.pg_advisory_xact_lock(REGISTERING)))
         generator_id, run_id = _register(session, name, provenance)
+    run_hash = _hash(asdict(provenance))
     with reading(engine) as session:
         story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).all())
         mine = select(InfillRow.story_id, InfillRow.position, InfillRow.sample).where(
@@ -144,7 +146,7 @@ def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence
         if _number(story_ids[blank.story.id], blank.position, blank.sample) not in there
     ]
     rest = bool(provenance.settings.get(REST))
-    return OpenRun(name, provenance.kind, generator_id, run_id, story_ids, unfilled, rest)
+    return OpenRun(name, provenance.kind, generator_id, run_id, run_hash, story_ids, unfilled, rest)
 
 
 def _number(story_id: int, position: int, sample: int) -> int:
@@ -178,7 +180,8 @@ class Written:
 
 
 def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[Stored]:
-    """Judge infills and commit them together. Returns the new ones."""
+    """Judge infills and commit them together. Returns the new ones. Raises StoreError if the generator was
+    forgotten meanwhile."""
     judging = judge_rest if opened.rest else judge
     judged = infills if opened.kind == "human" else [judging(infill) for infill in infills]
     lines = [
@@ -197,6 +200,7 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
     ]
     insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
     with writing(engine) as session:
+        _refuse_forgotten(session, opened)
         # The same command may run twice at once: the first infill stays.
         new = (
             insert(InfillRow)
@@ -210,6 +214,15 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
             )
             for status, story, position, text in session.execute(new, lines)
         ]
+
+
+def _refuse_forgotten(session: Session, opened: OpenRun) -> None:
+    """Raise StoreError unless the run is there. SQLite gives its id to another, once it is gone."""
+    mine = select(RunRow.id).join(GeneratorRow, GeneratorRow.id == RunRow.generator_id)
+    ours = (RunRow.id == opened.run_id, RunRow.hash == opened.run_hash)
+    named = (GeneratorRow.id == opened.generator_id, GeneratorRow.name == opened.generator)
+    if session.scalar(mine.where(*ours, *named)) is None:
+        raise gone()
 
 
 def _kept(extra: Mapping[str, Any]) -> dict[str, Any]:

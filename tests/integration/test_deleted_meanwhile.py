@@ -7,12 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
-from humaneval.errors import StoreError, UsageError
+from humaneval.domain import GeneratorRequest, Story
+from humaneval.errors import GoneError, StoreError, UsageError
+from humaneval.infills.asked import in_order
+from humaneval.infills.blanks import blanks_of
 from humaneval.infills.forget import forget
+from humaneval.infills.generate import open_run, run
+from humaneval.infills.generate import store as store_infills
+from humaneval.kinds import build
 from humaneval.store import engine as store
-from humaneval.store.engine import open_engine
+from humaneval.store.engine import open_engine, reading
+from humaneval.store.tables import GeneratorRow, InfillRow
 from humaneval.study.delete import delete_study
 from tests.before_look import before_look, connections_closed
 from tests.commands import Command
@@ -107,3 +114,20 @@ def test_infills_that_go_while_more_are_written_are_told_in_a_line(
         with connections_closed():
             command("generators", "forget", "extra")
     assert codes == {0, 1}
+
+
+def test_infills_of_a_forgotten_generator_are_not_stored_as_those_of_the_next(
+    engine: Engine, study_factory: Factory, stories: tuple[Story, ...]
+) -> None:
+    study_factory(engine)  # which stores the stories
+    blanks = blanks_of(stories[:4])
+    slow = build(GeneratorRequest("human", "slow"))[0]
+    begun = open_run(engine, slow.name, slow.provenance, blanks)
+    forget(engine, "slow")
+    run(engine, build(GeneratorRequest("control", "next"))[0], blanks[:5])
+    with pytest.raises(GoneError):
+        store_infills(engine, begun, [*in_order(slow, begun.blanks)])
+    with reading(engine) as session:
+        mine = select(func.count()).select_from(InfillRow).join(GeneratorRow)
+        assert session.scalar(mine.where(GeneratorRow.name == "next")) == 5
+        assert session.scalar(mine.where(GeneratorRow.name == "slow")) == 0
