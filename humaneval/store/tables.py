@@ -19,7 +19,7 @@ from humaneval.store.people import DeletedFormRow as DeletedFormRow
 from humaneval.store.people import ExportRow as ExportRow
 from humaneval.store.people import ForgottenRow as ForgottenRow
 from humaneval.store.study_blanks import StudyBlankRow as StudyBlankRow
-from humaneval.store.types import Base, between, index_known, index_where, now, one_of
+from humaneval.store.types import NEVER_AGAIN, Base, between, index_known, index_where, now, one_of
 
 
 class StoryRow(Base):
@@ -37,6 +37,7 @@ class StoryRow(Base):
 
 class GeneratorRow(Base):
     __tablename__ = "generators"
+    __table_args__ = (NEVER_AGAIN,)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
@@ -50,7 +51,7 @@ class RunRow(Base):
     """One provenance of a generator's infills."""
 
     __tablename__ = "runs"
-    __table_args__ = (UniqueConstraint("generator_id", "hash"),)
+    __table_args__ = (UniqueConstraint("generator_id", "hash"), NEVER_AGAIN)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
@@ -86,6 +87,7 @@ class InfillRow(Base):
 
 class StudyRow(Base):
     __tablename__ = "studies"
+    __table_args__ = (NEVER_AGAIN,)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
@@ -242,7 +244,11 @@ class OutboxRow(Base):
     """One write to a platform, committed before the call and confirmed after it."""
 
     __tablename__ = "outbox"
-    __table_args__ = (UniqueConstraint("endpoint", "operation", "subject"), one_of("state", OUTBOX_STATES))
+    __table_args__ = (
+        UniqueConstraint("endpoint", "operation", "subject"),
+        one_of("state", OUTBOX_STATES),
+        NEVER_AGAIN,
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
@@ -265,6 +271,7 @@ class WorkerRow(Base):
     """A worker as a keyed pseudonym, which is all that exports and reports see."""
 
     __tablename__ = "workers"
+    __table_args__ = (NEVER_AGAIN,)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     pseudonym: Mapped[str] = mapped_column(unique=True)
@@ -299,7 +306,7 @@ class AssignmentRow(Base):
         index_where("uq_assignments_held_row", "endpoint", "row_id", where="holds_row", unique=True),
         index_where("ix_assignments_held", "study_id", "endpoint", "row_id", where="holds_row"),
         index_where("ix_assignments_open", "study_id", "endpoint", "lease_until", where="state = 'opened'"),
-        {"sqlite_autoincrement": True},  # addresses that we have signed hold the ids
+        NEVER_AGAIN,
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -52,6 +52,11 @@ def index_where(name: str, *columns: str, where: str, unique: bool = False) -> I
     return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
 
 
+NEVER_AGAIN = {"sqlite_autoincrement": True}
+"""The id of a row that is deleted is never another's. Programs keep ids from one transaction to the next, and
+addresses that we have signed hold them. PostgreSQL never gives one again."""
+
+
 def index_known(table: str, column: str) -> Index:
     """An index of those rows only that have a value in `column`: the others are never looked for by it."""
     return index_where(f"ix_{table}_{column}", column, where=f"{column} IS NOT NULL")

@@ -1,4 +1,4 @@
-"""Indexes for what is looked for by rows, studies, generators and forms
+"""Indexes for what is looked for by rows, studies, generators and forms; ids that never come again
 
 Revision ID: 0007
 Revises: 0006
@@ -22,9 +22,13 @@ WHOLE = (
 )
 KNOWN = (("hits", "row_id"), ("deleted_forms", "row_id"), ("passages", "other_generator_id"))
 """Most rows of these tables have no value in the column, and are never looked for by it."""
+NEVER_AGAIN = ("studies", "generators", "runs", "outbox", "workers")
+"""Tables whose ids programs keep from one transaction to the next. SQLite gave the id of a row that was
+deleted to the next one, and what a program began about one was done to the other."""
 
 
 def upgrade() -> None:
+    _copied({"sqlite_autoincrement": True})
     for table, column in WHOLE:
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])
     for table, column in KNOWN:
@@ -34,6 +38,15 @@ def upgrade() -> None:
         )
 
 
+def _copied(options: dict[str, bool]) -> None:
+    """Copy the tables with these options, on SQLite. PostgreSQL never gives an id again."""
+    if op.get_bind().dialect.name == "sqlite":
+        for table in NEVER_AGAIN:
+            with op.batch_alter_table(table, recreate="always", table_kwargs=options):
+                pass
+
+
 def downgrade() -> None:
     for table, column in (*WHOLE, *KNOWN):
         op.drop_index(op.f(f"ix_{table}_{column}"), table)
+    _copied({})

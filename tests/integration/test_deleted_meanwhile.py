@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, column, func, select, table
 
+from humaneval.crowd.outbox import hold_study
 from humaneval.domain import GeneratorRequest, Story
 from humaneval.errors import GoneError, StoreError, UsageError
 from humaneval.infills.asked import in_order
@@ -16,11 +18,25 @@ from humaneval.infills.blanks import blanks_of
 from humaneval.infills.forget import forget
 from humaneval.infills.generate import open_run, run
 from humaneval.infills.generate import store as store_infills
+from humaneval.interface.database import scores_of_study
 from humaneval.kinds import build
 from humaneval.store import engine as store
-from humaneval.store.engine import open_engine, reading
-from humaneval.store.tables import GeneratorRow, InfillRow
+from humaneval.store.engine import open_engine, reading, writing
+from humaneval.store.responses import rows_in
+from humaneval.store.tables import (
+    AssignmentRow,
+    GeneratorRow,
+    InfillRow,
+    OutboxRow,
+    RunRow,
+    StudyRow,
+    WorkerRow,
+)
+from humaneval.store.types import Base
+from humaneval.study.audit import audit
 from humaneval.study.delete import delete_study
+from humaneval.study.enlarge import enlarge
+from humaneval.study.stored import open_study
 from tests.before_look import before_look, connections_closed
 from tests.commands import Command
 
@@ -131,3 +147,35 @@ def test_infills_of_a_forgotten_generator_are_not_stored_as_those_of_the_next(
         mine = select(func.count()).select_from(InfillRow).join(GeneratorRow)
         assert session.scalar(mine.where(GeneratorRow.name == "next")) == 5
         assert session.scalar(mine.where(GeneratorRow.name == "slow")) == 0
+
+
+def test_a_study_that_was_made_since_is_not_taken_for_the_one_that_went(
+    engine: Engine, study_factory: Factory
+) -> None:
+    study_factory(engine, "first")
+    first = open_study(engine, "first")
+    delete_study(engine, "first")
+    study_factory(engine, "second")
+    before = second_rows(engine)
+    for act in (partial(enlarge, annotators=4), audit, scores_of_study):
+        with pytest.raises(GoneError):
+            act(first)
+    with pytest.raises(GoneError), writing(engine) as session:
+        hold_study(session, first.id)
+    assert second_rows(engine) == before
+
+
+def second_rows(engine: Engine) -> int:
+    with reading(engine) as session:
+        return rows_in(session, open_study(engine, "second").id)
+
+
+@pytest.mark.parametrize("kind", [StudyRow, GeneratorRow, RunRow, OutboxRow, WorkerRow, AssignmentRow])
+def test_an_id_that_programs_keep_is_never_given_again(sqlite_engine: Engine, kind: type[Base]) -> None:
+    with sqlite_engine.connect() as connection:
+        made = (
+            select(column("sql"))
+            .select_from(table("sqlite_master"))
+            .where(column("name") == kind.__tablename__)
+        )
+        assert "AUTOINCREMENT" in str(connection.scalar(made))
